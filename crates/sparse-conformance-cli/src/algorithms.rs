@@ -132,7 +132,7 @@ impl Operand {
     }
 }
 
-/// A row for each algorithm; backends that prepare and choose it alike share one.
+/// A row for each algorithm; one row for backends with the same preprocessing and condition.
 fn rows(offers: &[&Offer]) -> Vec<Row> {
     let mut rows: Vec<Row> = vec![];
     for Offer { backend, operand, algorithm, .. } in offers {

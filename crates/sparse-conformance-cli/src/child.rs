@@ -12,7 +12,7 @@ pub(crate) struct ChildArgs {
     /// The backend.
     #[arg(long)]
     backend: String,
-    /// Leave out the first so many cases, which ran before.
+    /// Skip this number of cases, which ran before.
     #[arg(long, default_value = "0")]
     done: usize,
     /// The part of the table that is run, and the number of parts.

@@ -1,8 +1,8 @@
 //! The harness: the conformance table on the backends of this workspace.
 //!
-//! [`sparse_conformance`] knows a backend by its traits alone. This crate names ours, runs each in processes of its
-//! own, and holds what they refuse to the files in `support`. `cargo xtask conformance` builds and starts its program
-//! `conformance`, which runs on machines without cargo too.
+//! [`sparse_conformance`] knows a backend by its traits alone. This crate lists our backends, runs each in child
+//! processes, and compares the checks that they refuse with the files in `support`. `cargo xtask conformance` builds
+//! and starts its program `conformance`, which runs on machines without cargo too.
 //!
 //! Two chores that need the same backends are subcommands, left out of the help: `algorithms`, behind
 //! `cargo xtask algorithms`, and `kernels`, behind `cargo xtask kernels`.

@@ -1,4 +1,4 @@
-//! The progress and the results of a run: the bar, the summary, and the files that were asked for.
+//! The progress and the results of a run: the bar, the summary, and the requested files.
 
 use crate::corpora::Corpus;
 use crate::options::Options;
@@ -50,7 +50,7 @@ impl Report {
         (self.backend, self.begun) = (backend, false);
     }
 
-    /// Reports a backend that is not there as skipped, or as a failure if it was asked for.
+    /// Reports a missing backend as skipped, or as a failure if it was requested.
     pub(crate) fn missing(&mut self, backend: &str, reason: &str, required: bool) {
         self.required_missing |= required;
         if required {
@@ -106,7 +106,7 @@ impl Listener for Report {
     }
 
     fn finished(&mut self, record: Record) {
-        let record = self.support.hold(record);
+        let record = self.support.compare(record);
         if let Some(digest) = record.digest {
             let Record { backend, algorithm, types, .. } = &record;
             self.digests.push(format!("{digest:016x} {backend} {} {types} {algorithm}", record.name()));

@@ -94,8 +94,8 @@ pub(crate) struct Support {
 }
 
 impl Support {
-    /// Compares with the file `compare`, or rewrites the file `rewrite`, or compares with the pin of each device that
-    /// runs: all cases but those `unpinned`.
+    /// Compares with the file `compare`, or rewrites the file `rewrite`, or compares with the file of each device that
+    /// runs, for all cases except `unpinned`.
     pub(crate) fn new(
         compare: Option<&PathBuf>,
         rewrite: Option<&PathBuf>,
@@ -118,8 +118,9 @@ impl Support {
         *current = pin.and_then(|(_, _, file, text)| Some((*file, Refusals::parse(text).ok()?)));
     }
 
-    /// The record, as a failure where it was refused and is not pinned, or the other way round.
-    pub(crate) fn hold(&mut self, record: Record) -> Record {
+    /// Compares a record with the listed refusals: returns it, as a failure if it was refused and is not listed, or
+    /// passed although it is listed.
+    pub(crate) fn compare(&mut self, record: Record) -> Record {
         let Record { op, algorithm, case, types, status, reason, .. } = &record;
         let refused = match status {
             Status::Unsupported => Some(reason.split(" is not supported").next().unwrap_or(reason)),
@@ -185,18 +186,18 @@ mod tests {
     fn what_is_refused_is_what_is_listed() {
         let folder = tempfile::tempdir().unwrap();
         let mut support = compared(&folder);
-        let mut held = |case, status| support.hold(record(case, status));
-        assert_eq!(held("listed", Status::Unsupported).status, Status::Unsupported);
-        assert_eq!(held("another", Status::Pass).status, Status::Pass);
-        let more = held("another", Status::Unsupported);
+        let mut compared_record = |case, status| support.compare(record(case, status));
+        assert_eq!(compared_record("listed", Status::Unsupported).status, Status::Unsupported);
+        assert_eq!(compared_record("another", Status::Pass).status, Status::Pass);
+        let more = compared_record("another", Status::Unsupported);
         assert_eq!(more.status, Status::Fail);
         assert!(more.reason.starts_with("this order was refused, which "), "{}", more.reason);
-        let fewer = held("listed", Status::Pass);
+        let fewer = compared_record("listed", Status::Pass);
         assert_eq!(fewer.status, Status::Fail);
         assert!(fewer.reason.starts_with("this order was not refused, which "), "{}", fewer.reason);
         let other =
             Record { reason: "that order is not supported".into(), ..record("listed", Status::Unsupported) };
-        assert!(support.hold(other).reason.starts_with("that order was refused, where "));
+        assert!(support.compare(other).reason.starts_with("that order was refused, where "));
     }
 
     #[test]
@@ -205,8 +206,8 @@ mod tests {
         let file = folder.path().join("pin.txt");
         std::fs::write(&file, "a b c f32 f64: x\nspmv/coo segmented listed f64,i32: y\n").unwrap();
         let mut support = Support::new(None, Some(&file), BTreeSet::new()).unwrap();
-        support.hold(record("listed", Status::Pass));
-        support.hold(record("new", Status::Unsupported));
+        support.compare(record("listed", Status::Pass));
+        support.compare(record("new", Status::Unsupported));
         support.save().unwrap();
         let text = std::fs::read_to_string(&file).unwrap();
         assert_eq!(text, format!("{ABOUT}a b c f32 f64: x\nspmv/coo segmented new f64,i32: this order\n"));
@@ -215,7 +216,7 @@ mod tests {
     #[test]
     fn a_device_is_held_to_its_own_pin_but_for_unpinned_cases() {
         let mut support = Support::new(None, None, BTreeSet::from(["of_a_corpus".into()])).unwrap();
-        let status = |support: &mut Support, case| support.hold(record(case, Status::Unsupported)).status;
+        let status = |support: &mut Support, case| support.compare(record(case, Status::Unsupported)).status;
         support.opened("opencl", "NVIDIA H100 (NVIDIA CUDA)");
         assert_eq!(status(&mut support, "nowhere"), Status::Unsupported);
         support.opened("opencl", "a CPU (Portable Computing Language)");

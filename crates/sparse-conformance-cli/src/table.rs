@@ -47,7 +47,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
     report.finish(options)
 }
 
-/// Runs a backend; if it is missing for want of a runtime that can be fetched, runs it with that.
+/// Runs a backend; if its runtime is missing and can be fetched, fetches it first.
 fn run_or_provision(known: Known, options: &Options, report: &mut Report) -> Result<Ending> {
     let ending = run_backend(known, options, &[], report)?;
     let Ending::Missing(reason) = &ending else { return Ok(ending) };

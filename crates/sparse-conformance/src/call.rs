@@ -50,7 +50,7 @@ impl Call {
     }
 }
 
-/// The results of a run besides the output operand.
+/// The results of a run in addition to the output operand.
 #[derive(Debug, Clone, Default)]
 pub struct Outcome {
     /// The matrix that the operation made.

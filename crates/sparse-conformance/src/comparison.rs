@@ -1,7 +1,7 @@
-//! Two suites as one: every operation runs on both backends, which must give the same bits.
+//! Compares two suites: every operation runs on both backends, which must give the same bits.
 //!
-//! The first answer is held to what is expected, and the second one to the first: that is a comparison of memory, where
-//! another run of the table would make operands and expected results again.
+//! The first answer is checked against the expected result, the second against the first: that is a comparison of
+//! memory, where another run of the table would make operands and expected results again.
 
 use crate::call::{Call, Outcome};
 use crate::device_matrix::{PlannedMatrix, ValueSet};
@@ -50,7 +50,7 @@ fn both<A, B>(first: Result<A>, second: Result<B>) -> Result<(A, B)> {
     }
 }
 
-/// True for errors of one kind; what is not supported must be the same.
+/// True for errors of one kind; `Unsupported` errors must name the same request.
 fn is_same_refusal(first: &Error, second: &Error) -> bool {
     match (first, second) {
         (Error::Unsupported { what: first, .. }, Error::Unsupported { what: second, .. }) => first == second,

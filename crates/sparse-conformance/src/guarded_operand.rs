@@ -193,7 +193,7 @@ impl GuardedOperand {
         bytemuck::cast_slice::<_, u8>(&self.cells) == bytemuck::cast_slice::<_, u8>(&other.cells)
     }
 
-    /// The position of the first word that has not the bits of that of `other`.
+    /// The position of the first word whose bits differ from those of `other`.
     pub(crate) fn first_difference(&self, other: &Self) -> Option<usize> {
         if self.same_bits(other) {
             return None;

@@ -8,6 +8,14 @@
 //!   in [`Snapshots`] without a backend's name; only the serial reference may write them.
 //! - Real class: random, badly scaled and real-world matrices, within a componentwise bound of the error.
 //!
+//! | file | contents |
+//! |---|---|
+//! | `case/` | the test matrices: `rules.rs` by rule of `docs/semantics.md`, `shapes.rs`, random ones, files |
+//! | `check/` | for each operation the settings, operands and expected results |
+//! | `examine.rs` | the rules that every operation must satisfy: the same bits on a second run, guard words, refusals |
+//! | `error_bound.rs`, `numbers.rs` | componentwise bounds of real results, by the value type |
+//! | `runner.rs`, `process.rs` | running the table, in this process or in children that may crash |
+//!
 //! `examples/toy.rs` shows a third party's backend.
 //!
 //! The types refuse aliased operands: an output is `&mut`, so that it cannot be an input too.

@@ -83,7 +83,7 @@ impl<W: Write> Listener for Reporter<W> {
     }
 }
 
-/// Hangs of a backend after which the rest of its cases is given up.
+/// Hangs of a backend after which its remaining cases are skipped.
 const MAX_HANGS: usize = 3;
 
 /// The parent's side: runs children until every case has run, those of all parts of the table at once.

@@ -1,5 +1,5 @@
-//! Registration: which subjects a suite gets, by the catalogue of operations. The method of [`Suite`] that registers an
-//! operation is beside the operation's check.
+//! Registration of a backend's operations as subjects of a suite, by the catalogue. The method of [`Suite`] for an
+//! operation is in the file of its check.
 
 use crate::check::rule::RuleSubject;
 use crate::guarded_operand::Cell;

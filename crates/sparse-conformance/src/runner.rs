@@ -151,7 +151,7 @@ impl Run<'_> {
         }
     }
 
-    /// Runs every algorithm, and behind them the plan's own choice if there are several.
+    /// Runs every algorithm, and then the plan's own choice if there are several.
     fn run_subject(
         &self,
         subject: &dyn Subject,
@@ -250,7 +250,7 @@ fn answer_all(
 /// Settings with their questions, or the reason why there is none.
 type Questions = Vec<(Setting, Result<Question, Verdict>)>;
 
-/// A case in the type of one subject after the other; neighbours with one type share their problem.
+/// The problems of one case for a sequence of subjects; consecutive subjects of one type use the same problem.
 struct Problems<'a> {
     case: &'a Case,
     matrix: Triplets,
@@ -308,7 +308,7 @@ impl<'a> Posed<'a> {
     }
 }
 
-/// The algorithms for any of the settings; behind them `None`, the plan's own choice, if there are several.
+/// The algorithms for any of the settings; then `None`, the plan's own choice, if there are several.
 fn algorithms(subject: &dyn Subject, questions: &Questions) -> Vec<Option<&'static Algorithm>> {
     let mut algorithms: Vec<&Algorithm> = vec![];
     for algorithm in questions.iter().flat_map(|(setting, _)| subject.algorithms(setting)) {

@@ -80,7 +80,7 @@ pub enum Chosen {
     Reversed,
     /// Every second of both.
     EverySecond,
-    /// As many of both, some of them twice, in no order.
+    /// As many rows and columns as the matrix has, unsorted and with repetitions.
     Repeated,
     /// Every hundredth of both, the last first.
     Few,

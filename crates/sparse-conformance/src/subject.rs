@@ -1,5 +1,5 @@
-//! Subjects: one operation of one backend for one format and one triple of types, with all of these erased; and checks,
-//! which say what a subject must answer.
+//! Subjects: one operation of one backend for one format and one triple of types, with these types erased; and checks,
+//! which compute the answers that subjects must give.
 
 use crate::array_dump::ArrayDump;
 use crate::call::{Call, Outcome};
@@ -88,14 +88,14 @@ pub struct Expected {
     pub refused: bool,
 }
 
-/// An operation's part of the table. The defaults are those of an operation that makes something from only a matrix.
+/// An operation's part of the table. The defaults fit an operation whose only operand is a matrix.
 pub trait Check: Sync {
     /// True if the case applies to the operation.
     fn takes(&self, _: &Case) -> bool {
         true
     }
 
-    /// The settings of plans; none if the matrix is too large for the operation.
+    /// The settings of plans; empty if the matrix is too large for the operation.
     fn settings(&self, _: &Key, _: &Problem) -> Vec<Setting> {
         vec![Setting::Plain]
     }

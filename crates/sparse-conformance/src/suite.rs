@@ -6,10 +6,9 @@ use crate::subject::Subject;
 use sparse_core::Caps;
 use std::collections::BTreeSet;
 
-/// The operations of one backend, ready to be tested.
+/// The operations of one backend that are tested.
 ///
-/// A backend that has everything is [`full`](Self::full); another starts with [`new`](Self::new) and adds its
-/// operations.
+/// [`full`](Self::full) is for a backend with all operations; others start with [`new`](Self::new) and add theirs.
 pub struct Suite {
     caps: Caps,
     subjects: Vec<Box<dyn Subject>>,

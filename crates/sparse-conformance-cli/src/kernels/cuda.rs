@@ -76,7 +76,7 @@ struct Job {
 }
 
 impl Job {
-    /// True if the snapshot has what the job's kernels use.
+    /// True if the snapshot has the resources of the job's kernels.
     fn is_pinned(&self) -> bool {
         self.architecture == OF_EVERY_SET || is_main(&self.variant)
     }
@@ -126,8 +126,8 @@ pub(super) fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// The snapshot after compiling the files that changed. A check compiles the first file in any case, which proves that
-/// the compiler is there and what its log says is understood.
+/// The snapshot after compiling the files that changed. A check always compiles the first file, which proves that the
+/// compiler works and its log is parsed.
 fn renewed(pinned: &Snapshot, args: &Args) -> Result<Snapshot> {
     let is_first = |file: &File| file.name == kernels_cu::FILES[0].name;
     let is_wanted =
@@ -145,7 +145,8 @@ fn renewed(pinned: &Snapshot, args: &Args) -> Result<Snapshot> {
     Ok(snapshot)
 }
 
-/// All that decides what the kernels of a file use: the compiler, the source and the options of each compilation.
+/// Everything that determines the resources of a file's kernels: the compiler, the source and the options of each
+/// compilation.
 fn compilations(file: &File) -> String {
     let options = jobs(|job| job.is_pinned() && job.file.name == file.name);
     let options: String = options.iter().map(|job| job.options().join(" ") + "\n").collect();
@@ -171,7 +172,7 @@ fn is_main(variant: &Variant) -> bool {
     variant.iter().all(is_main)
 }
 
-/// Compiles everything, by a thread for each core, and gives what the kernels use in the order of the jobs.
+/// Compiles all jobs, on a thread for each core; returns the resources of the kernels in the order of the jobs.
 fn compile_all(nvrtc: &Nvrtc, jobs: &[Job]) -> Result<Vec<Used>> {
     let next = AtomicUsize::new(0);
     let work = || -> Result<Vec<_>> {
@@ -259,7 +260,7 @@ fn page(snapshot: &Snapshot) -> String {
     snapshot.page([&sets, &kernels, files])
 }
 
-/// A line for each kernel and set of defines: what it uses on the architectures.
+/// A line for each kernel and set of defines: its resources on each architecture.
 fn lines_of_sets(used: &[Used], is_wanted: fn(&Used) -> bool) -> Lines {
     let mut lines = Lines::new();
     for Used { kernel, values, resources, .. } in used.iter().filter(|used| is_wanted(used)) {

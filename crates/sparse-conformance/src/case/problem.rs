@@ -1,4 +1,4 @@
-//! A problem: a case in the values of one type.
+//! A problem: a case with values of one type.
 
 use super::definition::{Case, Operands};
 use super::pseudo_random::{fraction, small_integer};
@@ -6,7 +6,7 @@ use crate::numbers::{Arithmetic, round};
 use crate::triplets::Triplets;
 use sparse_core::{DType, c64};
 
-/// A case in the values of one type, for a subject.
+/// A case with values of one type, for a subject.
 #[derive(Debug)]
 pub struct Problem<'a> {
     /// The case.

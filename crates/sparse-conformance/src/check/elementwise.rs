@@ -96,7 +96,7 @@ fn pattern(shape: (usize, usize), places: &[(usize, usize)]) -> ArrayDump<'stati
 /// The value of an element, and its bound.
 fn element(op: Elementwise, call: &Call, problem: &Problem, [a, b]: &[Vec<c64>; 2]) -> Bounded {
     let arithmetic = &problem.arithmetic;
-    // A factor of 0 does not read what it multiplies.
+    // A factor of 0 does not read its operand.
     let read = |factor: c64, values: &[c64]| -> Vec<c64> {
         values.iter().map(|&value| if factor == c64::ZERO { c64::ZERO } else { value }).collect()
     };

@@ -1,5 +1,5 @@
-//! `op(A)·X = B` for triangular A: a case's entries with a dominant diagonal behind them, so that no solution grows.
-//! Both triangles are stored, of which one must be ignored.
+//! `op(A)·X = B` for triangular A: a case's entries, followed by a dominant diagonal, so that solutions do not grow.
+//! Both triangles are stored; the other one must be ignored.
 
 use super::spmm::LAYOUTS;
 use crate::build::{Build, FormatOn};
@@ -41,8 +41,8 @@ fn dominant(sums: impl Iterator<Item = f64>) -> f64 {
     2_f64.powi(1 + largest.log2().ceil() as i32)
 }
 
-/// A of a setting: the entries of a case in a square matrix, and behind them a diagonal that is larger than each of
-/// their rows and columns. For a unit diagonal the entries are made small in its place.
+/// A of a setting: the entries of a case in a square matrix, followed by a diagonal that is larger than each of their
+/// rows and columns. For a unit diagonal the entries are made small in its place.
 fn square(matrix: &Triplets, system: Triangular) -> Triplets {
     let n = matrix.rows.max(matrix.cols);
     let mut sums = vec![(0.0, 0.0); n];
@@ -65,7 +65,7 @@ fn square(matrix: &Triplets, system: Triangular) -> Triplets {
     Triplets::new(n, n, entries)
 }
 
-/// The triangle of op(A) with its diagonal, which is what a solve may read.
+/// The triangle of op(A) with its diagonal: the entries that a solve may read.
 fn triangle(a: &Triplets, system: Triangular) -> Triplets {
     let op = system.op;
     let turned = a.entries.iter().map(

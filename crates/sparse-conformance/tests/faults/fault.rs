@@ -1,4 +1,4 @@
-//! The faults, and what they do to operands and results.
+//! The faults: changes of operands and results.
 
 use sparse_core::format::Transfer;
 use sparse_core::{DenseViewMut, Element, Host, Result, SparseFormat};

@@ -31,7 +31,7 @@ pub(crate) struct Faulty {
     runs: Arc<AtomicUsize>,
 }
 
-/// The CPU backend's plan, what op(A) is, and what the first run gave.
+/// The CPU backend's plan, op, and the result of the first run.
 #[derive(Debug)]
 pub(crate) struct FaultyPlan<P, R> {
     plan: P,

@@ -1,4 +1,4 @@
-//! The CPU backend whose matrices lack an entry: a fault of every operation on a sparse matrix, whatever it computes.
+//! The CPU backend whose matrices lack an entry: a fault that applies to every operation on a sparse matrix.
 
 use backend_cpu::Cpu;
 use sparse_conformance::{Check, Given, Key, Setting, Subject, Suite, Triplets};
@@ -7,7 +7,7 @@ use sparse_core::{Algorithm, Result};
 /// Every operation of the CPU backend, each on matrices without their last entry.
 pub(crate) fn suite(cpu: &Cpu) -> Suite {
     let mut lossy = Suite::new(cpu);
-    // Subjects borrow their suite; that of a test is small.
+    // Leaked, since subjects borrow their suite; it is small.
     let sound: &'static Suite = Box::leak(Box::new(super::all_operations(cpu)));
     for subject in sound.subjects().filter(|subject| subject.key().op != "rule") {
         lossy.add(Lossy(subject));
@@ -34,7 +34,7 @@ impl Subject for Lossy {
     fn given<'a>(&'a self, matrix: &'a Triplets) -> Result<Box<dyn Given + 'a>> {
         let mut matrix = matrix.clone();
         matrix.entries.pop();
-        // What is given borrows its matrix; that of a test is small.
+        // Leaked, since the result borrows the matrix; it is small.
         self.0.given(Box::leak(Box::new(matrix)))
     }
 }

@@ -20,7 +20,7 @@ pub(crate) struct OneCall(pub(crate) Cpu);
 
 const ALGORITHMS: &[Algorithm] = &[Algorithm::new("one_call", "always")];
 
-/// The choice, and what a run has to know.
+/// The choice, and the parameters of a run.
 #[derive(Debug)]
 pub(crate) struct Plan<P>(Choice, P);
 
@@ -141,7 +141,7 @@ impl SpmvKernel<Csr<f64>> for OneCall {
     ) -> Result<()> {
         let (shape, (offsets, indices, values)) = arrays(a);
         let mut product = vec![f64::NAN; y.len()];
-        // SAFETY: nobody writes the matrix.
+        // SAFETY: no code writes the matrix.
         unsafe { self.0.multiply_borrowed(shape, (offsets, indices, values), op, x, &mut product)? };
         y.iter_mut().zip(product).for_each(|(y, product)| update(y, alpha, product, beta));
         Ok(())

@@ -38,7 +38,7 @@ impl<A: Axis> SpgemmKernel<Compressed<A, f64>> for Faulty {
 
     fn spgemm_output(&self, plan: &Self::Plan) -> Result<Compressed<A, f64>> {
         let c: Compressed<A, f64> = self.cpu.spgemm_output(&plan.plan)?;
-        // Plans know C by its pattern, which a copy has not.
+        // Plans require C's own pattern, which a copy lacks.
         if self.fault == Fault::ShiftsAnIndex { self.fault.made(c, &mut None) } else { Ok(c) }
     }
 

@@ -43,7 +43,7 @@ where
             Fault::ReadsYAtBetaZero if beta == 0.0 => {
                 y.iter_mut().zip(before).for_each(|(y, before)| *y += beta * before);
             }
-            // SAFETY: none: this is the fault. Guard words of the same allocation stand behind y.
+            // SAFETY: none: this is the fault. Guard words of the same allocation follow y.
             Fault::WritesPastTheEnd => unsafe { *y.as_mut_ptr().add(y.len()) = 1.0 },
             _ => self.fault.spoil(&before, y),
         }
