@@ -32,7 +32,7 @@ fn compresses_as_the_reference<A: Axis>(backend: &Device) {
         let (mut handle, report) = outcome.complete().unwrap();
         assert_eq!(handle.fetch_all().unwrap(), expected);
         let used = &report.devices[0];
-        // The host takes over what the device has not begun.
+        // The host compresses the chunks that the device has not begun.
         assert!(used.items > 0 && used.failure.is_none(), "{report:?}");
         assert_eq!(used.spills > 0, budget == 24_000, "{report:?}");
         let on_device = handle.batches().iter().find(|batch| batch.placement() == "device").unwrap();
@@ -56,8 +56,8 @@ fn compresses_as_the_reference<A: Axis>(backend: &Device) {
     }
 }
 
-/// Matrices have the reference's bytes, whatever of them the device has memory for and by whichever scheme they come,
-/// in parts too, and move to the host and back.
+/// Compressed matrices have the reference's bytes with any memory limit of the device and any scheme, whole and in
+/// parts; they move to the host and back.
 pub fn a_device_and_the_host_compress_together(library: &Library) {
     each_device(library, |backend| {
         compresses_as_the_reference::<Row>(backend);

@@ -1,4 +1,4 @@
-//! Dense matrices in a device's memory, of this backend or of somebody else, compressed where they lie.
+//! Dense matrices in a device's memory, allocated by this backend or another library, compressed in place.
 
 use crate::each_device;
 use sparse_core::reference::Reference;
@@ -80,7 +80,7 @@ const LAYOUTS: [(usize, usize, usize, Order); 5] = [
 ];
 
 /// Stacks in the memory of a device have the bytes that the reference finds, in both orientations, whole and in parts,
-/// whichever scheme and parallelism are asked for.
+/// with every scheme and parallelism.
 pub fn stacks_are_compressed_where_they_lie(library: &Library) {
     let host = elements(12 * 1000 + 50);
     each_device(library, |backend| {
@@ -107,8 +107,8 @@ pub fn stacks_are_compressed_where_they_lie(library: &Library) {
     });
 }
 
-/// A chain of stacks and of a source on the host, on the device and a second one, which reads what the first has no
-/// memory for.
+/// A chain of stacks and of a source on the host, compressed by the device and a second one, which takes the matrices
+/// that do not fit the first.
 pub fn stacks_and_sources_of_the_host_are_compressed_together(library: &Library) {
     let host = elements(20 * 600);
     each_device(library, |backend| {

@@ -5,6 +5,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program that runs tests says how they went")]
 
 pub mod arrays;
+pub mod compression;
 pub mod contexts;
 pub mod elementwise;
 pub mod engine;
@@ -73,11 +74,11 @@ const TESTS: &[Test] = &tests![
     operations::columns_of_16_bits_are_in_a_few_windows,
     operations::counts_of_some_thousand_rows_are_added_up,
     operations::many_duplicates_in_no_order_are_sorted_stably,
-    operations::a_plan_compresses_matrices_with_more_and_with_fewer_entries,
-    operations::many_small_matrices_are_compressed_alike_by_every_algorithm,
+    compression::a_plan_compresses_matrices_with_more_and_with_fewer_entries,
+    compression::many_small_matrices_are_compressed_alike_by_every_algorithm,
     operations::entries_of_huge_matrices_are_sorted,
     operations::operations_that_look_into_entries,
-    operations::a_batch_of_unequal_members_is_compressed_in_one_launch_and_multiplied,
+    compression::a_batch_of_unequal_members_is_compressed_in_one_launch_and_multiplied,
     operations::prefix_sums_of_every_order_and_kind,
     operations::row_statistics_are_those_of_the_reference,
     ranks::examples_of_the_literature_have_their_numbers,

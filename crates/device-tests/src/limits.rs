@@ -1,5 +1,4 @@
-//! Matrices with about 2^31 entries, rows or columns, and dense ones with more elements, on devices whose memory holds
-//! them.
+//! Matrices with about 2^31 entries, rows or columns, and dense ones with more elements, on devices with enough memory.
 
 use crate::each_device;
 use sparse_core::op::{Op, Operations, SpmmKernel, SpmmPlan, SpmvKernel, SpmvPlan, VectorKernel};
@@ -23,8 +22,8 @@ const ROW: usize = 2048;
 const COLUMNS: usize = 1024;
 const FEW_COLUMNS: usize = 8;
 
-/// The period of the elements of B in memory: a prime, so that neighbours of every kind differ. The sum of two numbers
-/// below is one that `f16` holds.
+/// The period of the elements of B in memory: a prime, so that neighbours of every kind differ. The sum of two smaller
+/// numbers is exact in `f16`.
 const PERIOD: usize = 1009;
 
 /// Products with a few entries less than offsets of 32 bits can count, and with offsets of 64 bits a few more: times a

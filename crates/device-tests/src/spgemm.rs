@@ -19,7 +19,7 @@ fn left() -> Wide<Host> {
     Csr::new(3, INNER, offsets, columns, values(count, 1)).unwrap()
 }
 
-/// Rows of five columns in three clusters, which lie 2^38 columns apart.
+/// Rows of five columns in three clusters, 2^38 columns apart.
 fn right() -> Wide<Host> {
     let column = |row: usize, k: usize| (((row + k) % 3) << 38) + (row * 37 + k * 1001) % 2999;
     let entries = (0..INNER).flat_map(|row| (0..5).map(move |k| (row, column(row, k), 1.0 + k as f64)));
@@ -85,10 +85,10 @@ pub fn runs_of_a_plan_give_the_same_bits(library: &Library) {
         let (a, b) = (a.to_device(backend).unwrap(), b.to_device(backend).unwrap());
         for algorithm in ["places", "chunks"] {
             let plan = || SpgemmPlan::new(backend, &a, &b, &PlanOptions::forced(algorithm)).unwrap();
-            let mut kept = plan();
-            let mut c = kept.run(&a, &b).unwrap();
+            let mut reused = plan();
+            let mut c = reused.run(&a, &b).unwrap();
             let first = c.to_host(backend).unwrap();
-            kept.run_into(&a, &b, &mut c).unwrap();
+            reused.run_into(&a, &b, &mut c).unwrap();
             assert_eq!(c.to_host(backend).unwrap(), first, "{algorithm}: the second run");
             let anew = plan().run(&a, &b).unwrap();
             assert_eq!(anew.to_host(backend).unwrap(), first, "{algorithm}: a plan made anew");
@@ -137,7 +137,7 @@ fn prolongation(extents: [usize; 3], is_between: bool) -> Wide<Host> {
     Reference.convert(&coo, &Duplicates::Sum).unwrap()
 }
 
-/// A matrix with blocks of so many unknowns for its entries.
+/// A matrix with a dense block of `unknowns` × `unknowns` in place of each entry.
 fn with_unknowns(a: &Wide<Host>, unknowns: usize) -> Wide<Host> {
     let places = (0..unknowns * unknowns).map(|at| (at / unknowns, at % unknowns, at as f64 - 1.0));
     let block = Coo::<f64, Host, i64>::from_triplets(unknowns, unknowns, places).unwrap();

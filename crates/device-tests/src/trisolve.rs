@@ -5,8 +5,8 @@ use sparse_core::op::{Op, Triangular, TrisolveKernel, TrisolvePlan};
 use sparse_core::{Algorithm, Backend, Csr, Error, PlanOptions, Scalar, Space, SparseFormat, c64};
 use sparse_device::{Device, Library};
 
-/// Their results have the bits of those that wait, by every algorithm, and a zero that they pass over is not found by
-/// later solves.
+/// Enqueued solves give the bits of solves that wait, with every algorithm, and a zero diagonal that they ignore is not
+/// reported by later solves.
 pub fn enqueued_solves_are_those_that_wait(library: &Library) {
     each_device(library, |backend| {
         let systems = [

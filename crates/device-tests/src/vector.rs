@@ -155,7 +155,7 @@ fn check_gradients<T: Scalar>(backend: &Device) {
         let step = || gradient_step(backend, &from, preconditioned);
         let ((found, numbers), again) = (step(), step());
         assert_eq!((&found, numbers), (&again.0, again.1), "{n}");
-        // The reference adds term by term, which costs digits of its own.
+        // The reference adds term by term, with rounding errors of its own.
         let precision = T::PRECISION.min(30);
         let double = from.map(|vector| vector.into_iter().map(T::to_c64).collect());
         let (expected, expected_numbers) = gradient_step::<_, c64>(&Reference, &double, preconditioned);

@@ -39,7 +39,7 @@ pub enum Kind {
     WrongOrder,
     /// Places without an entry change a result.
     Padding,
-    /// Work-items read what others have not written yet: a barrier is missing.
+    /// A barrier is missing: work-items read values that others have not written yet.
     Race,
 }
 
@@ -60,7 +60,7 @@ impl Display for Kind {
 /// An operation, as the table names it, and the algorithm by which it finds a fault; by any where there is none.
 pub type Finder = (&'static str, Option<&'static str>);
 
-/// A text that stands once in a file or in the headers, and what is written in its place.
+/// A text that occurs once in a file or its headers, and its replacement.
 pub type Change = (&'static str, &'static str);
 
 /// The site of a fault: what is changed, and where.
@@ -119,18 +119,18 @@ impl Fault {
         }
     }
 
-    /// The file with the fault, under a name of its own, so that no image made beforehand stands for it; `None` for
-    /// files without it.
+    /// The file with the fault, under another name, so that no precompiled image is used; `None` for other files.
     ///
     /// # Panics
-    /// If the text that is to be changed does not stand exactly once in the file or, where it is not there, in the headers.
+    /// If the text that is to be changed does not occur exactly once in the file or, if it is not there, in the
+    /// headers.
     fn plant(&self, file: &File) -> Option<File> {
         let (from, to) = self.change(file.language()).filter(|_| self.is_in(file))?;
         let headers: &[_] = if file.text.contains(from) { &[] } else { file.headers };
         let texts = headers.iter().map(|(_, text)| *text).chain([file.text]);
         let count = texts.map(|text| text.matches(from).count()).sum::<usize>();
         assert_eq!(count, 1, "{}: `{from}` stands {count} times in {}", self.name(), file.name);
-        // A file's texts live as long as the process; that of a test is short.
+        // Leaked, since a file's texts are `'static`; a test process is short.
         let plant = |text: &str| -> &'static str { text.replace(from, to).leak() };
         let planted = headers.iter().map(|(name, text)| (*name, plant(text))).collect::<Vec<_>>();
         let name = format!("{}.planted.{}", file.stem(), file.language()).leak();

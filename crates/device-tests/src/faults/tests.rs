@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::Path;
 
-/// Every change stands once in its file: planting asserts it.
+/// Every changed text occurs once in its file: planting asserts it.
 #[test]
 fn every_fault_can_be_planted() {
     for fault in faults() {

@@ -228,7 +228,7 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         kind: Kind::DroppedEntry,
-        what: "the pieces of the last row that has several are left out",
+        what: "the partial sums of the last split row are left out",
         place: both(
             "csr_row_blocks",
             "starts[i] = pieces[b];\n        } else if",
