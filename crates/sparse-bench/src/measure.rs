@@ -12,7 +12,7 @@ pub(crate) struct Contender<'a> {
     pub(crate) plan_seconds: Option<f64>,
     /// The choice of an automatic plan, with the reason.
     pub(crate) choice: Option<Choice>,
-    /// The device memory that it takes, where that is measured.
+    /// The device memory that a run takes, if measured.
     pub(crate) peak_memory: Option<PeakMemory>,
     run: Box<dyn FnMut() -> Result<f64> + 'a>,
 }
@@ -48,7 +48,7 @@ impl<'a> Contender<'a> {
     }
 }
 
-/// Device memory in use during a run beside the operands.
+/// Device memory in use during a run, without the operands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(crate) struct PeakMemory {
     /// The most bytes at a time: the plan, the result and everything else.
@@ -91,7 +91,7 @@ pub(crate) struct Rounds {
 const MAX_UNTIMED: usize = 10;
 
 impl Rounds {
-    /// Runs that follow each other at once, up to `most`, in up to `budget` seconds.
+    /// Up to `most` consecutive runs, in up to `budget` seconds.
     pub(crate) fn new(most: usize, budget: f64) -> Self {
         Self { most, budget, warm_up: 0.0, pause: Duration::ZERO }
     }

@@ -1,4 +1,4 @@
-//! Dense matrices by rows to CSR, every tenth element kept. Bytes: the elements once, the result once (8·nnz and
+//! Dense matrices by rows to CSR, every tenth element an entry. Bytes: the elements once, the result once (8·nnz and
 //! 4·(rows + 1) for each matrix).
 
 use crate::bench::{Bench, algorithms};

@@ -1,9 +1,9 @@
 //! `--suite choice`: the time of the algorithm that a plan chooses beside that of the best one, and beside the best of
 //! another library, on many matrices.
 //!
-//! The matrices are those of [`families`](sparse_generate::families) and, with `--corpus`, of files. The chosen algorithm is
-//! timed in an automatic plan, the others in plans with their algorithm forced. Results of ours are not checked here: the
-//! conformance table runs every algorithm. Those of other libraries are compared with ours.
+//! The matrices are those of [`families`](sparse_generate::families) and, with `--corpus`, of files. The chosen
+//! algorithm is timed in an automatic plan, the others in plans with their algorithm forced. Results of ours are not
+//! checked here: the conformance table runs every algorithm. Those of other libraries are compared with ours.
 //!
 //! `nnz::Tuner` times the same products, to fit the thresholds of a device: of the run-time layer, by the wall clock,
 //! and without other libraries, whose runs have to alternate with ours here.

@@ -36,7 +36,7 @@ const FIRST_RUNS: usize = 3;
 /// An algorithm that takes this many times as long as the fastest is not run again.
 const SLOW_RATIO: f64 = 8.0;
 
-/// The same for the other library, of which the best alone counts.
+/// The same for the other library, of which only the best algorithm counts.
 const PEER_SLOW_RATIO: f64 = 3.0;
 
 /// An algorithm this many times over that ratio is run once.
@@ -95,7 +95,7 @@ where
         })
     }
 
-    /// Measures every selected product; SpMV in double precision too, unless a type is asked for.
+    /// Measures every selected product; SpMV in double precision too, unless a type is requested.
     pub(super) fn products(&mut self, host: &Csr<T>) -> Result<Vec<Measurement>> {
         let a: Csr<T, SpaceOf<B>> = host.to_device(self.backend)?;
         let mut products = vec![];
@@ -186,8 +186,8 @@ where
         Ok(())
     }
 
-    /// The product by each reproducible algorithm of ours that takes the matrix; the chosen one by an automatic plan, which
-    /// has looked at the columns and may give it other lanes.
+    /// The product by each reproducible algorithm of ours that takes the matrix; the chosen one by an automatic plan,
+    /// which has looked at the columns and may give it other lanes.
     fn ours<'w>(
         &self,
         algorithms: impl Iterator<Item = &'static Algorithm>,

@@ -58,7 +58,7 @@ pub(super) fn run_batches<D: DeviceTimer, T: Value>(bench: &Bench<'_, D>, report
 /// The algorithms that give whole rows or matrices to one work-item or warp, which large matrices leave without work.
 const SERIAL: [&str; 3] = ["row_per_thread", "matrix_per_thread", "matrix_per_warp"];
 
-/// The choice of the plan, and every algorithm that gives a row to several work-items, of many rows at once.
+/// The choice of the plan, and, for many rows, every algorithm that gives a row to several work-items.
 fn contenders<T: Value>(device: &Device) -> Vec<(String, PlanOptions)> {
     let algorithms = DenseToCsrKernel::<T, i32, i32>::dense_to_csr_algorithms(device).iter();
     let named = algorithms.filter(|algorithm| !SERIAL.contains(&algorithm.name));

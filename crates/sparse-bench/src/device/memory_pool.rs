@@ -16,7 +16,7 @@ fn failed(call: &'static str) -> impl FnOnce(DriverError) -> Error {
 pub(super) struct MemoryPool(CUmemoryPool);
 
 impl MemoryPool {
-    /// That of the preferred device.
+    /// The pool of the preferred device.
     pub(super) fn preferred() -> Result<Self> {
         let device = result::device::get(CUDA.preferred_index()? as i32).map_err(failed("cuDeviceGet"))?;
         // SAFETY: the device was just got from the library.

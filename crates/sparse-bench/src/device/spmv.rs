@@ -1,4 +1,4 @@
-//! `y = A·x`, A in CSR; in f32 and f64 unless a type is asked for.
+//! `y = A·x`, A in CSR; in f32 and f64 unless a type is requested.
 
 use super::bench::{Bench, Graph};
 use super::comparison::Comparison;

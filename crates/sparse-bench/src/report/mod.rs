@@ -28,7 +28,7 @@ pub(crate) struct Case<'a> {
     pub(crate) entries: usize,
     /// Multiplications and additions; 0 if there are none.
     pub(crate) flops: usize,
-    /// The gathers alone, if columns may be scattered: a second limit.
+    /// A kernel with only the gathers of the product, if columns may be scattered: a second limit.
     pub(crate) gather: Option<Contender<'a>>,
 }
 
@@ -206,8 +206,8 @@ impl Report {
     }
 }
 
-/// Prints the best of each library beside its default, if it has several algorithms, and the number of calls from which
-/// on plans pay.
+/// Prints the best algorithm of each library beside its default, if it has several, and the number of calls from which
+/// on a plan takes less time in total.
 fn say_best(rows: &[Row]) {
     for library in peers(rows) {
         if let Some((best, default)) = best_and_default(rows, library) {

@@ -25,7 +25,7 @@ pub(crate) struct Row {
     /// Seconds that the bytes take at the bandwidth of the same run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) stream_seconds: Option<f64>,
-    /// Seconds of the gathers alone, in the same run.
+    /// Seconds of the kernel with only the gathers, in the same run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) gather_seconds: Option<f64>,
     /// The larger of the times that the bytes and the gathers take, over the contender's.

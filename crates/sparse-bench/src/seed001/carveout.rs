@@ -20,7 +20,7 @@ const SETTINGS: [Option<u8>; 6] = [None, Some(0), Some(25), Some(50), Some(75), 
 /// CUDA's constant for the driver's own split.
 const OF_DRIVER: f64 = -1.0;
 
-/// The algorithms of compression: two whose work-groups share memory, and one that has the cache alone.
+/// The algorithms of compression: two that use shared memory, and one that uses only the cache.
 const COMPRESSIONS: [&str; 3] = ["mask", "look_back", "row_per_warp"];
 
 /// The ratio of nonzeros, in percent.

@@ -86,7 +86,7 @@ impl Figure {
         Ok(json.flush()?)
     }
 
-    /// The figures that were written to a file; `None` if its first line is none.
+    /// The figures that were written to a file; `None` if its first line is not that of a figure.
     pub(super) fn read(path: &Path) -> Result<Option<Vec<Self>>> {
         let text =
             std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
@@ -100,7 +100,7 @@ impl Figure {
         figures.into_iter().enumerate().map(number).collect::<Result<_>>().map(Some)
     }
 
-    /// Draws what is above zero, if there is anything, to `seed-001-NAME.svg` in a folder, which is made.
+    /// Draws the values above zero, if there are any, to `seed-001-NAME.svg` in a folder, which is created.
     pub(super) fn draw(&self, folder: &Path) -> Result<()> {
         std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
         let drawn = self.series.iter().filter(|series| series.drawn).map(|series| plot::Series {

@@ -77,7 +77,7 @@ const FIGURES: [(FigureName, Measure); 17] = [
     (FigureName::Simulation, model::simulation),
 ];
 
-/// Measures, prints, writes and draws the figures that are asked for.
+/// Measures, prints, writes and draws the requested figures.
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     ensure!(arguments.runs_generated::<f32>(), "suite seed-001 has no type but f32");
     let create = |path: &Path| File::create(path).with_context(|| format!("cannot write {}", path.display()));

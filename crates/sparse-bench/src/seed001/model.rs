@@ -171,7 +171,7 @@ fn fill_rate(context: &Context<'_>, data: &Data, threads: usize) -> Result<f64> 
     Ok((threads * data.dense_bytes(count)) as f64 / seconds)
 }
 
-/// The simulator beside measurements, and what it says of more devices.
+/// The simulator beside measurements, and its predictions for more devices.
 pub(super) fn simulation(context: &Context<'_>) -> Result<Vec<Figure>> {
     let data = context.data(50)?;
     let what = format!("order {}, ratio 0.5", data.order);

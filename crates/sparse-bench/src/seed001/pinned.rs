@@ -24,10 +24,12 @@ const AMOUNT: usize = 6000;
 /// Copies of a chunk whose rate is measured.
 const COPIES: usize = 8;
 
-/// The fixed schemes that the engine chooses among, and its choice. What the host compresses is slow and comes last.
+/// The fixed schemes that the engine chooses among, and its choice. Schemes by which the host compresses are slow and
+/// come last.
 const MEASURED: [Option<Scheme>; 4] = [Some(Scheme::Sfc), None, Some(Scheme::Bitmap), Some(Scheme::Ed2)];
 
-/// Any amount of matrices, a chunk of which lies in pinned memory whichever is its first.
+/// Any number of matrices that repeat with period `DIFFERENT`, in pinned memory that is long enough for a chunk
+/// beginning at any matrix.
 struct PinnedMatrices<'a> {
     data: &'a Data,
     elements: PinnedVec<f32>,
@@ -36,8 +38,8 @@ struct PinnedMatrices<'a> {
 
 impl<'a> PinnedMatrices<'a> {
     fn new(device: &Device, data: &'a Data, count: usize) -> Result<Self> {
-        let held = CHUNK_BYTES / data.dense_bytes(1) + DIFFERENT;
-        let mut elements = PinnedVec::zeros(device, held * data.order * data.order)?;
+        let stored = CHUNK_BYTES / data.dense_bytes(1) + DIFFERENT;
+        let mut elements = PinnedVec::zeros(device, stored * data.order * data.order)?;
         for (item, target) in elements.chunks_exact_mut(data.order * data.order).enumerate() {
             target.copy_from_slice(data.member(item));
         }
@@ -141,7 +143,7 @@ impl<'a> Group<'a> {
         Ok(())
     }
 
-    /// Half of the memory: the rest is left to chunks and to what the pool has not joined.
+    /// Half of the memory: the other half is for chunks and for fragmentation of the pool.
     fn memory_for_results(&self) -> u64 {
         let memory = self.device.caps().memory_bytes.unwrap_or(u64::MAX);
         memory.saturating_mul(self.devices as u64) / 2
@@ -182,7 +184,7 @@ fn predictions(explanation: &Explanation) -> String {
     format!("{}, predicted {}", explanation.chosen, times.join(", "))
 }
 
-/// Adds what the engine's choice took longer than the fastest fixed scheme that was measured, in percent.
+/// Adds the excess of the engine's time over that of the fastest fixed scheme, in percent.
 fn add_excess(figure: &mut Figure, device: &str, x: f64) {
     let fixed = MEASURED.iter().filter(|scheme| scheme.is_some());
     let times = fixed.filter_map(|&scheme| figure.value(&series(device, scheme), x));
@@ -205,7 +207,7 @@ fn csc_seconds(
     context.median(|| Ok(compressor.compress_to::<Col>(data, source, &options)?.seconds))
 }
 
-/// Adds the time to CSC, and what it is of that to CSR, where they were measured.
+/// Adds the time to CSC and its ratio to the time to CSR, where they were measured.
 fn add_csc(figure: &mut Figure, device: &str, x: f64, seconds: Option<f64>) {
     let Some(to_csc) = seconds.map(|seconds| seconds * 1e3) else { return };
     figure.add(format!("{device}, sfc to CSC"), x, to_csc);

@@ -28,7 +28,7 @@ fn add_seconds<R>(sum: &mut f64, work: impl FnOnce() -> Result<R>) -> Result<R> 
     Ok(result)
 }
 
-/// The shares of copy and compression in a device's time.
+/// The percentages of a device's time for copies and for compression.
 pub(super) fn shares(context: &Context<'_>) -> Result<Vec<Figure>> {
     let count = context.amount(AMOUNT);
     let title =

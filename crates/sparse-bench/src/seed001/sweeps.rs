@@ -70,7 +70,7 @@ fn sweep(context: &Context<'_>, mut figure: Figure, points: &[Point<'_>]) -> Res
     Ok(vec![figure])
 }
 
-/// Adds the bytes that must move at each point: the dense ones once, and those of the results.
+/// Adds the bytes that must move at each point: those of the dense matrices and of the results, each once.
 pub(super) fn add_bytes(figure: &mut Figure, points: &[Point<'_>]) {
     for &Point { x, data, count } in points {
         let bytes = data.dense_bytes(count) + data.csr_bytes(count);

@@ -1,5 +1,5 @@
-//! Several tasks of one processor: merged by prefix sums or not, along or across the compressed axis, side by side or
-//! all threads on each.
+//! Several tasks of one processor: merged by prefix sums or not, along or across the compressed axis, one thread per
+//! task or all threads on each.
 
 use super::data::Data;
 use super::figure::Figure;
@@ -19,7 +19,7 @@ const TASKS: usize = 4;
 /// The orders for which inter-task kernels are, beside those of the slides.
 const SMALL_ORDERS: [usize; 2] = [32, 64];
 
-/// Compression of one matrix by several tasks, whose parts are merged by prefix sums or stand with their counts.
+/// Compression of one matrix by several tasks, whose parts are merged by prefix sums or stored with their counts.
 pub(super) fn with_and_without_prefix_sums(context: &Context<'_>) -> Result<Vec<Figure>> {
     let title = format!("one matrix by {TASKS} tasks, merged by prefix sums or with counts only");
     let mut figure = Figure::new("prefix", title, "ratio", "ms");
@@ -112,7 +112,7 @@ fn counted<B: Compresses, A: Axis>(
     })
 }
 
-/// Inter-task and intra-task parallelism by the order of matrices, which lie in the processor's memory.
+/// Inter-task and intra-task parallelism by the order of matrices, which are in the processor's memory.
 pub(super) fn inter_and_intra(context: &Context<'_>) -> Result<Vec<Figure>> {
     let count = context.amount(AMOUNT);
     let title = format!("inter- and intra-task, {count} matrices in the processor's memory, ratio 0.5");

@@ -20,7 +20,7 @@ pub(super) struct Blocks<T> {
     pub(super) values: Vec<T>,
 }
 
-/// The edge of the blocks that hold the matrix in the fewest bytes, if those are fewer than in CSR.
+/// The edge of the blocks with which BSR takes the fewest bytes, if those are fewer than CSR takes.
 pub(super) fn best_edge<T: Scalar>(a: &Csr<T>) -> Option<usize> {
     let sizes = EDGES.into_iter().filter_map(|edge| Some((edge, bytes_of_entry(a, edge)?)));
     let (edge, bytes) = sizes.min_by(|one, other| one.1.total_cmp(&other.1))?;

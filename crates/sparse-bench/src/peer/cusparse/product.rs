@@ -104,7 +104,7 @@ pub(super) fn spmm<'a, T: Scalar>(
     })
 }
 
-/// A product by each algorithm for each format that fits the matrix; what the library refuses is printed.
+/// A product by each algorithm for each format that fits the matrix; refusals of the library are printed.
 fn products<'a, T: Scalar, A: Copy>(
     library: &'a Cusparse,
     a: &'a Csr<T, Device>,
@@ -154,7 +154,8 @@ impl<'a, T: Scalar> Spmv<'a, T> {
         })?;
         if preprocess {
             let buffer = start(&workspace);
-            // SAFETY: as above; the workspace has the size that was asked for; the vectors are freed behind this work.
+            // SAFETY: as above; the workspace has the size that was asked for; the vectors are freed after this work,
+            // in stream order.
             let status = unsafe {
                 sys::cusparseSpMV_preprocess(
                     handle, PLAIN, alpha, a.0, x.0, beta, y.0, value, algorithm, buffer,
@@ -216,7 +217,8 @@ impl<'a, T: Scalar> Spmm<'a, T> {
         })?;
         if preprocess {
             let buffer = start(&workspace);
-            // SAFETY: as above; the workspace has the size that was asked for; the output is freed behind this work.
+            // SAFETY: as above; the workspace has the size that was asked for; the output is freed after this work, in
+            // stream order.
             let status = unsafe {
                 sys::cusparseSpMM_preprocess(
                     handle, PLAIN, PLAIN, alpha, a.0, b.0, beta, c.0, value, algorithm, buffer,

@@ -10,7 +10,7 @@ use cudarc::cusparse::sys::{self, cusparseSDDMMAlg_t::CUSPARSE_SDDMM_ALG_DEFAULT
 use sparse_core::{Backend, Csr, DenseView, Result, Space};
 use sparse_device::{Buffer, ViewMut};
 
-/// The product with and without preprocessing; what the library refuses is printed.
+/// The product with and without preprocessing; refusals of the library are printed.
 pub(super) fn all<'a, T: Value>(
     library: &'a Cusparse,
     p: &'a Csr<T, Device>,
@@ -59,7 +59,8 @@ impl<'a, T: Value> Sddmm<'a, T> {
         })?;
         if preprocess {
             let buffer = start(&workspace);
-            // SAFETY: as above; the workspace has the size that was asked for; the values are freed behind this work.
+            // SAFETY: as above; the workspace has the size that was asked for; the values are freed after this work, in
+            // stream order.
             let status = unsafe {
                 sys::cusparseSDDMM_preprocess(
                     handle, PLAIN, PLAIN, alpha, u.0, v.0, beta, c.0, value, ALGORITHM, buffer,

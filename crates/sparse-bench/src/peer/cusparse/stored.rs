@@ -44,7 +44,7 @@ enum Arrays<T: Scalar> {
     Blocks { edge: usize, offsets: Buffer<i32>, columns: Buffer<i32>, values: Buffer<T> },
 }
 
-/// A matrix in a format, over the arrays of its CSR where it shares them.
+/// A matrix in one of cuSPARSE's formats, over the arrays of its CSR where the format uses them.
 pub(super) struct Stored<'a, T: Scalar> {
     csr: &'a Csr<T, Device>,
     arrays: Arrays<T>,

@@ -9,7 +9,7 @@ use cudarc::cusparse::sys::{self, cusparseSpSVAlg_t::CUSPARSE_SPSV_ALG_DEFAULT a
 use sparse_core::{Backend, Csr, Result, Space};
 use sparse_device::{Buffer, View, ViewMut};
 
-/// The solver; what the library refuses is printed.
+/// The solver; refusals of the library are printed.
 pub(super) fn all<'a, T: Value>(
     library: &'a Cusparse,
     l: &'a Csr<T, Device>,
@@ -71,7 +71,8 @@ impl<'a, T: Value> Spsv<'a, T> {
             sys::cusparseSpSV_bufferSize(handle, PLAIN, alpha, l.0, b.0, x.0, value, ALGORITHM, state.0, size)
         })?;
         let buffer = start(&workspace);
-        // SAFETY: as above; the workspace has the size that was asked for, and x is freed behind this work.
+        // SAFETY: as above; the workspace has the size that was asked for, and x is freed after this work, in stream
+        // order.
         let status = unsafe {
             sys::cusparseSpSV_analysis(handle, PLAIN, alpha, l.0, b.0, x.0, value, ALGORITHM, state.0, buffer)
         };

@@ -12,7 +12,7 @@ const OPENMP: &str = "libiomp5.so";
 const LP64: c_int = 0;
 /// `MKL_THREADING_INTEL`.
 const INTEL: c_int = 0;
-/// Milliseconds that MKL's threads wait for more work before they sleep: those of the next contender need the cores.
+/// Milliseconds that MKL's threads wait for more work before they sleep: the next contender's threads need the cores.
 const PATIENCE: c_int = 1;
 
 /// The library. It is never unloaded, since its threads stay.

@@ -169,7 +169,7 @@ struct Offsets {
 }
 
 impl Offsets {
-    /// The product with memory for its entries, which the library has counted. `allocate` returns the memory of as many
+    /// The product with buffers for its entries, which the library has counted. `allocate` returns a buffer for the
     /// values.
     fn with_entries<T: Value>(
         self,
@@ -236,7 +236,7 @@ impl Drop for State {
     }
 }
 
-/// Makes a call twice: without a buffer, for the bytes that it needs, and with a buffer of as many, which is returned.
+/// Makes a call twice: without a buffer, to get its size in bytes, and with a buffer of that size, which is returned.
 fn with_workspace(
     device: &Device,
     mut call: impl FnMut(&mut usize, *mut c_void) -> Result<()>,
@@ -263,7 +263,7 @@ struct FirstCall<'a, T: Value> {
     library: &'a Cusparse,
     factors: Vec<&'a Csr<T, Device>>,
     interface: Interface,
-    /// That of the last run.
+    /// The product of the last run.
     made: Option<Product<T>>,
 }
 
