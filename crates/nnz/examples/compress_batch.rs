@@ -25,7 +25,7 @@ impl WithBackend for Compress {
         let dense = DenseBatchView::<f32, B::Space>::new(dense, count, n * n, (n, n), n, Order::RowMajor)?;
         let keep = Keep::Above(self.threshold);
 
-        // A plan is for one shape: weights that change, with other zeros, take the same plan.
+        // A plan is for one shape: it can be reused for other weights, with other zeros.
         let mut plan = DenseToCompressedPlan::<B, Row, f32, i32, i32>::new(
             backend,
             dense,

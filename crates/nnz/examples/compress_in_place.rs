@@ -24,7 +24,7 @@ pub(crate) unsafe fn compress(device: &Device, tensor: *mut DLManagedTensor) -> 
     Ok(set)
 }
 
-/// A tensor as a library makes it, here in the memory of the host.
+/// A tensor as another library makes it, here in the memory of the host.
 pub(crate) struct Tensor {
     elements: Vec<f32>,
     shape: [i64; 3],

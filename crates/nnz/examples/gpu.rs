@@ -1,4 +1,4 @@
-//! A GPU where there is one, the processor otherwise: the matrix is moved once, and many products run there.
+//! Uses a GPU if there is one, else the CPU: the matrix is copied to the device once, and many products run there.
 //!
 //! `cargo run --release -p nnz --features cuda,opencl --example gpu [-- cuda:0]`
 #![allow(clippy::print_stdout, reason = "an example prints")]
@@ -6,7 +6,7 @@
 use nnz::prelude::*;
 use std::time::{Duration, Instant};
 
-/// `A·1`, and the time of each of `count` such products, for which the device is waited for once.
+/// `A·1`, and the average time of `count` such products, with one wait for the device at the end.
 pub(crate) fn row_sums(a: &Matrix, count: u32) -> Result<(Vec<f32>, Duration)> {
     let device = a.device();
     let x = Vector::from_vec(device, vec![1.0_f32; a.ncols()])?;

@@ -1,4 +1,5 @@
-//! Features of a graph's vertices, averaged over their neighbours twice: what a layer of a graph network does (SpMM).
+//! Averages the features of a graph's vertices over their neighbours, twice, as two layers of a graph network do
+//! (SpMM).
 //!
 //! `cargo run --release -p nnz --example graph_features`
 #![allow(clippy::print_stdout, reason = "an example prints")]

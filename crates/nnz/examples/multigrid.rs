@@ -1,4 +1,4 @@
-//! A solver of one's own: Poisson's equation by multigrid, whose coarse matrices are Galerkin products.
+//! A solver written with nnz: multigrid for Poisson's equation, with Galerkin products as coarse matrices.
 //!
 //! `cargo run --release -p nnz --example multigrid`
 #![allow(clippy::print_stdout, reason = "an example prints")]
@@ -10,7 +10,7 @@ struct Level {
     a: Matrix,
     /// 0.8·D⁻¹, with D the diagonal of A: a step of damped Jacobi iteration is x ← x + 0.8·D⁻¹·(b − A·x).
     smoother: Matrix,
-    /// The interpolation from the coarser grid, and that grid.
+    /// The interpolation from the next coarser grid, and that grid.
     coarser: Option<(Matrix, Box<Level>)>,
 }
 

@@ -1,4 +1,4 @@
-//! A backend of one's own that has one operation, CSR to dense, and the conformance table on what it has.
+//! A backend with one operation, CSR to dense, and the conformance table for that operation.
 //!
 //! `cargo run -p nnz --example own_backend`; `toy.rs` of `sparse-conformance` has products and vectors.
 #![allow(clippy::print_stdout, reason = "an example prints")]
@@ -39,7 +39,7 @@ impl ToDenseKernel<Csr<f64>> for Mine {
         mut dense: DenseViewMut<'_, f64>,
     ) -> Result<()> {
         for (row, col) in (0..a.nrows()).flat_map(|row| (0..a.ncols()).map(move |col| (row, col))) {
-            // Added to each other and not to 0, since a stored −0 stays one: the table looks at its sign.
+            // The sum starts from the first value, not from 0: a stored −0 must stay −0, and the table checks its sign.
             let here = a.major_entries(row).filter(|entry| entry.0 == col).map(|entry| entry.1);
             *dense.at_mut(row, col) = here.reduce(|sum, value| sum + value).unwrap_or(0.0);
         }
@@ -47,7 +47,7 @@ impl ToDenseKernel<Csr<f64>> for Mine {
     }
 }
 
-/// The quick cases of the table that the backend has an operation and a type for.
+/// Runs the quick cases of the table, for the operation and the types that the backend has.
 pub(crate) fn conform() -> Vec<Record> {
     let mine = Mine(Caps { backend: "mine", ..Reference.caps().clone() });
     let mut suite = Suite::new(&mine);

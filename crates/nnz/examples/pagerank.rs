@@ -16,7 +16,7 @@ pub(crate) fn rank(device: &Device, graph: Csr<f64>) -> Result<Vec<f64>> {
     let mut next = Vector::zeros(device, DType::F64, n)?;
     for _ in 0..200 {
         a.spmv(Op::Transpose, DAMPING, &rank, 0.0, &mut next)?;
-        // What damping takes, and what pages without links keep to themselves, goes to all pages alike.
+        // The rank lost by damping and by pages without links is divided equally among all pages.
         let left = ones.dot(&next)?.re;
         next.axpby((1.0 - left) / n as f64, &ones, 1.0)?;
 

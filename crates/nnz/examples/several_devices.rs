@@ -1,4 +1,4 @@
-//! One matrix on several devices: each has some of the rows, by their entries.
+//! One matrix on several devices: its rows are divided so that each device has about the same number of entries.
 //!
 //! `cargo run --release -p nnz --example several_devices -- cuda:0 cuda:1`
 #![allow(clippy::print_stdout, reason = "an example prints")]
@@ -7,8 +7,8 @@ use nnz::prelude::*;
 use nnz::solvers::Solution;
 use nnz::{Method, PreconditionerKind, SolveOptions, generate};
 
-/// Solves Poisson's equation on `n x n` points for a product of the matrix: how the solver ended, and the largest
-/// difference of the solution from 1.
+/// Solves A·x = A·1 for the 5-point stencil on `n x n` points: returns how the solver ended, and the largest difference
+/// of the solution from 1.
 pub(crate) fn solve(devices: &[Device], n: usize) -> Result<(Solution, f64)> {
     let host = Device::host()?; // where vectors are
     let a = Matrix::from_typed(&host, generate::stencil_5::<f64>(n, n)?)?;

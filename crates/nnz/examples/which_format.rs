@@ -1,4 +1,4 @@
-//! Compares formats on a matrix: bytes, and the time of a product, for each. `nnz advise FILE` says why, too.
+//! Compares formats on a matrix: bytes, and the time of a product, for each. `nnz advise FILE` also gives reasons.
 //!
 //! `cargo run --release -p nnz --example which_format -- matrix.mtx`
 #![allow(clippy::print_stdout, reason = "an example prints")]
@@ -22,8 +22,8 @@ fn measure(a: &Matrix) -> Result<(usize, Duration)> {
     Ok((a.bytes(), best))
 }
 
-/// For each format the bytes and the time of a product, or why it cannot be had: one that would be mostly padding is
-/// refused before memory is asked for.
+/// The bytes and the time of a product for each format, or its error: a format that would be mostly padding is refused
+/// before memory is allocated.
 pub(crate) fn compare(a: &Matrix) -> Vec<(Format, Result<(usize, Duration)>)> {
     FORMATS.map(|format| (format, a.to_format(format).and_then(|a| measure(&a)))).into()
 }

@@ -337,7 +337,7 @@ impl Statistics {
         let expected = RowStatistics::from_lengths((0..t.rows).map(length));
         let csr = t.csr::<T, I, O>()?;
         assert_eq!(Operations::row_statistics(backend, &csr.to_device(backend)?)?, expected);
-        // Only the reference counts in the other formats.
+        // Only the reference computes row statistics of the other formats.
         in_every_format!(&Reference, csr, |a| {
             assert_eq!(Reference.row_statistics(a)?, expected);
             Result::Ok(())
