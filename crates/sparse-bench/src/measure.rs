@@ -53,7 +53,7 @@ impl<'a> Contender<'a> {
 pub(crate) struct PeakMemory {
     /// The most bytes at a time: the plan, the result and everything else.
     pub(crate) bytes: u64,
-    /// Those without the arrays of the result.
+    /// Bytes without the arrays of the result.
     pub(crate) workspace_bytes: u64,
 }
 

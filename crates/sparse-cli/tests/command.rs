@@ -154,7 +154,7 @@ fn what_a_server_offers_is_reached_by_the_client() {
     call(&["run", "a", "spmv", "--operand", "z.npy", "--to", "twice.npy"]);
     assert_eq!(read("program.npy"), read("twice.npy"));
 
-    // Whether an iteration has converged is said, wherever its result goes.
+    // The answer says if the iteration has converged, for any destination of its result.
     let solve = ["run", "a", "solve", "--operand", "x.npy", "--to", "s.npy"];
     has(&solve, r#""converged":true"#);
     has(&[&solve[..], &["max_iterations=0"]].concat(), r#""converged":false"#);

@@ -164,7 +164,7 @@ fn ranks_multiply_as_one_process() {
     }
 }
 
-/// What `nnz spmv` and `nnz spmm` on ranks have written, and told.
+/// The file that `nnz spmv` or `nnz spmm` on ranks has written, and its messages.
 fn product(folder: &Path, ranks: usize, arguments: &str) -> (Vec<u8>, String) {
     let done = mpi(folder, &format!("$MPIRUN -n {ranks} $NNZ {arguments} $CPU -o product.npy -v"));
     let told = String::from_utf8_lossy(&done.stderr).into_owned();

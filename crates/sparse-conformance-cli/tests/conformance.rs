@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 /// Runs the command with these words, without a CUDA GPU.
 fn conformance(arguments: &str) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_conformance"));
-    // So that machines with and without a GPU print the same.
+    // Hides GPUs, so that all machines print the same.
     command.env("CUDA_VISIBLE_DEVICES", "").env_remove("COLUMNS");
     command.args(arguments.split_whitespace()).output().expect("the command starts")
 }

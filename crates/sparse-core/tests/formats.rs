@@ -326,7 +326,7 @@ fn what_no_memory_holds_is_an_error() -> Result<()> {
     assert!(is_out_of_memory(Coo::<f64>::with_capacity(3, 3, usize::MAX)));
     assert!(is_out_of_memory(Dense::<f64>::zeros(1 << 25, 1 << 25, Order::RowMajor)));
     assert!(is_out_of_memory(Graph::from_edges(1 << 50, vec![])));
-    // What a program prints whose `main` returns the error; the host does not say what is available.
+    // `Debug` is what a program prints whose `main` returns the error; the available memory of the host is unknown.
     let error = Coo::<f64>::with_capacity(3, 3, 1 << 50).unwrap_err();
     assert_eq!(format!("{error:?}"), "out of memory: 4503599627370496 bytes needed");
     let tall = Csr::<f64, Host, i64, i64>::new(1 << 20, 1, vec![0; (1 << 20) + 1], vec![], vec![])?;

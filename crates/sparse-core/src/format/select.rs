@@ -258,7 +258,7 @@ pub fn inverse_permutation(order: &[usize], extent: usize) -> Result<Vec<usize>>
 pub enum Places<'a> {
     /// Index `k` of the range has one place, `k - start`.
     Range(&'a Range<usize>),
-    /// Those of `index` are `places[starts[index]..starts[index + 1]]`.
+    /// The places of `index` are `places[starts[index]..starts[index + 1]]`.
     Table {
         /// The first place of each index, then the number of places.
         starts: Vec<usize>,

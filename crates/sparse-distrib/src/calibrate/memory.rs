@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn a_copy_counts_the_bytes_that_it_reads_and_writes() {
-        // Nobody copies a mebibyte in less than 100 ns, or in more than a second.
+        // No machine copies a mebibyte in less than 100 ns, or in more than a second.
         let rate = device_copy_rate(&Reference, 1 << 20).unwrap();
         assert!((2e6..2e13).contains(&rate), "{rate}");
     }

@@ -162,7 +162,7 @@ fn take_portion(chunks: &mut VecDeque<Chunk>, at: usize, portion: impl Fn(&Chunk
     let chunk = chunks.get_mut(at)?;
     let items = portion(chunk);
     if items < chunk.items.len() {
-        // What was refused or is tried again is one item.
+        // Chunks that were refused or are retried have one item.
         return Some(Chunk::new(chunk.items.drain(..items).collect()));
     }
     chunks.remove(at)

@@ -43,7 +43,7 @@ fn a_reservation_waits_for_one_that_runs() {
         drop(lease);
         assert_eq!(waiting.join().unwrap().unwrap().bytes(), 5);
     });
-    // What stays is not waited for.
+    // `reserve` does not wait for memory that stays reserved.
     let mut resident = ledger.reserve(8, Duration::ZERO).unwrap();
     resident.settle(8);
     assert!(ledger.reserve(5, Duration::from_secs(60)).is_err());

@@ -74,7 +74,7 @@ struct OwnMemory(Arc<AtomicUsize>);
 impl Staging<f32> for OwnMemory {
     fn allocate(&self, len: usize) -> Result<HostBuffer<f32>> {
         self.0.fetch_add(1, SeqCst);
-        // What was not written would be an entry.
+        // Elements that are not written would become entries.
         Ok(Box::new(vec![9.0; len]))
     }
 

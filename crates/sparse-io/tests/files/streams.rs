@@ -155,7 +155,7 @@ fn texts_are_decoded_as_they_are_read_whole() {
             assert_eq!(decoded, whole, "{} in parts of {part}", &text[..50]);
         }
     }
-    // What is wrong is said in the same words, of the same line.
+    // Both readers report the same error, with the same line.
     let (general, hermitian, array) = (&texts[0], &texts[1], &texts[3]);
     for wrong in [
         format!("{general}1 1 1\n"),

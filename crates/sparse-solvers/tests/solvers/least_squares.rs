@@ -164,7 +164,7 @@ fn what_is_solved_at_once_takes_no_iteration() {
 
 #[test]
 fn norm_and_condition_are_estimated() {
-    // Of singular values 4 and 1, each of which b has a part of.
+    // The singular values are 4 and 1, and b has a component along each.
     let a = rows::<f64>(&[&[4.0, 0.0], &[0.0, 1.0], &[0.0, 0.0]]);
     for method in METHODS {
         let solution = solve(method, &a, &[1.0, 1.0, 1.0], &mut [0.0; 2], &tolerance(1e-12));

@@ -100,7 +100,7 @@ fn with_part(file: &Path, fill: impl FnOnce(&Path) -> Result<bool>) -> Result<()
         true => fs::rename(&part, &target).with_context(|| file.display().to_string()),
         false => Ok(()),
     });
-    // It is not there where it has another name now, or could not be made; the first error is the one to tell.
+    // The temporary file is missing if it was renamed or could not be created; the first error is the one to report.
     let _ = fs::remove_file(&part);
     done
 }
