@@ -9,14 +9,20 @@
 //! | [`report`] | progress, and what a run did |
 //! | [`handle`] | the compressed matrices, wherever they are |
 //!
-//! Matrices of one shape are brought together in chunks of up to 64 MiB. A matrix that fits no device's memory is cut
-//! into blocks of rows (CSR) or columns (CSC); with a [`Partition`], all matrices are cut. Parts go to devices as
-//! matrices do. Each device has threads that fill slots of the host's memory from the source and threads, its streams,
-//! that have the device compress what is in them: two streams for a device that chunks are copied to, so that the next
-//! chunk crosses the link while the one before is compressed, and four where it unpacks messages, which they copy to
-//! pinned memory; for the CPU as many of both as it has threads, each with a portion of up to 4 MiB of a chunk, which
-//! stays in a cache from the source to the entries. So a device needs memory for two dense chunks and for the results,
-//! independently of the amount of data, and the host for the slots.
+//! Matrices of one shape are grouped into chunks of up to 64 MiB. A matrix that fits no device's memory is cut into blocks
+//! of rows (CSR) or columns (CSC); with a [`Partition`], all matrices are cut. Parts go to devices as matrices do.
+//!
+//! Each device has two kinds of threads: fillers write chunks from the source to slots, which are buffers in the host's
+//! memory, and streams have the device compress the slots.
+//!
+//! | device | streams |
+//! |---|---|
+//! | the CPU | one for each of its threads, and as many fillers; each takes a portion of up to 4 MiB, which stays in a cache from the source to the entries |
+//! | one that gets elements | two: the next chunk crosses the link while the one before is compressed |
+//! | one that unpacks messages | four, which copy messages to pinned memory |
+//!
+//! So a device needs memory for two dense chunks and for the results, independently of the amount of data, and the host
+//! for the slots.
 //!
 //! Slots for a CUDA device are pinned, so that it copies them by DMA. Matrices that the source does not lend in pinned
 //! memory are written to slots by the host's threads, in portions of up to 16 MiB, matrix by matrix. The device's
@@ -38,11 +44,11 @@
 //! the others each has its own queue from the start. A compressed matrix has the same bytes with every policy and
 //! scheme, and if devices fail or run out of memory.
 //!
-//! | trouble | remedy, in this order |
+//! | problem | remedies, in this order |
 //! |---|---|
-//! | memory is short | wait for the device's other stream and for operations of others; free the plans; move finished batches to the host; halve the chunk; let another device do it |
-//! | the device fails | its finished batches are moved to the host, or done again; others do the rest |
-//! | the source fails to read a matrix | it is read once more |
+//! | memory is short | wait for the device's other stream and for operations of others; free the plans; move finished batches to the host; halve the chunk; give it to another device |
+//! | the device fails | its finished batches are moved to the host, or compressed again; other devices do the remaining work |
+//! | the source fails to read a matrix | it is read a second time |
 //!
 //! A kernel that faults ends the contexts of all GPUs in its process (CUDA's sticky errors), not only its own: the
 //! remaining work is then done by workers that are not CUDA devices. Other processes, such as the server's workers, go
