@@ -27,14 +27,13 @@ pub(crate) struct SpmmThresholds {
 
     /// Average entries per non-empty row below which blocks of rows are chosen over chunks.
     pub(crate) short_for_blocks: ShortForBlocks,
-    /// Average entries per row, empty rows included, below which blocks are always chosen: most rows are empty. Blocks
-    /// take 0.43 to 0.98 of the time of chunks.
+    /// Average entries per row, empty rows included, below which blocks are chosen even if non-empty rows are long:
+    /// most rows are empty then. Blocks take 0.43 to 0.98 of the time of chunks.
     pub(crate) mostly_empty: usize,
 
-    /// Average entries per non-empty row from which on chunks that are whole rows are chosen over blocks, where rows of
-    /// B have 33 to 128 bytes, columns of a row are far apart and blocks would cut the longest rows. Measured on an
-    /// H200 with K = 32 on 15 matrices, blocks over chunks: 1.05 to 1.69 from 4.3 entries on, 1.04 and 0.92 at 3.6 and
-    /// 3.5.
+    /// Average entries per row, empty rows included, from which on blocks are chosen only if columns are near, where
+    /// rows of B have 33 to 128 bytes and the longest row fits a chunk but not a small block. Measured on an H200 with
+    /// K = 32 on 15 matrices, blocks over chunks: 1.05 to 1.69 from 4.3 entries on, 1.04 and 0.92 at 3.6 and 3.5.
     pub(crate) whole_from: usize,
     /// Average entries per row below which blocks are chosen over chunks where rows of B have more than 128 bytes, B
     /// does not fit the cache, and columns are near, so that neighbouring rows read the same rows of B. Measured on an
