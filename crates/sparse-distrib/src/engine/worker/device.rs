@@ -315,7 +315,7 @@ where
     }
 
     /// On the host, one stream for each thread of the backend, this worker included. On a device, one more, which
-    /// copies a chunk while this one compresses, or [`UNPACKING_STREAMS`] in all if the device unpacks messages.
+    /// copies a chunk while this one compresses, or four in all if the device unpacks messages.
     fn further_streams(&self) -> Vec<Box<dyn Worker<T, I, O>>> {
         let streams = match self.unpack {
             _ if self.is_host() => self.backend.caps().compute_units,
