@@ -51,7 +51,7 @@ pub(crate) struct Question {
 }
 
 impl Question {
-    /// The question of a setting, by the answers for the problem and for other values in its matrix.
+    /// The question of a setting, from the answers for the problem and for other values in its matrix.
     pub(crate) fn new(setting: Setting, answers: &Answers, other: &Answers) -> Examined<Self> {
         let (check, problem) = (answers.subject.check(), answers.problem);
         let calls = check.calls(&setting, problem).into_iter();

@@ -45,7 +45,7 @@ impl<W: Write> Reporter<W> {
         Self(out)
     }
 
-    /// Reports that the backend is not there, and nothing will run.
+    /// Reports that the backend is not available, so that nothing will run.
     pub fn missing(&mut self, reason: &str) {
         self.send(&Event::Missing(reason.into()));
     }
@@ -92,10 +92,10 @@ pub struct Supervisor<'a> {
     pub backend: &'a str,
     /// The number of parts of the table.
     pub parts: usize,
-    /// Makes the command of a child for the part of the first number, which leaves out the first cases of that, up to
-    /// the second.
+    /// Makes the command of a child from `(part, skipped)`: it runs part number `part` of the table without its first
+    /// `skipped` cases.
     pub command: &'a (dyn Fn(usize, usize) -> Command + Sync),
-    /// Silence of a child after which it counts as hanging.
+    /// The longest time without an event after which a child counts as hanging.
     pub limit: Duration,
 }
 
@@ -109,7 +109,7 @@ pub enum Ending {
 }
 
 impl Supervisor<'_> {
-    /// Runs everything; `listener` gets a crash as a failure of the running case, and the start of each part.
+    /// Runs all parts; `listener` gets the start of each part, and a crash as a failure of the running case.
     ///
     /// # Errors
     /// The operating system's, if a child cannot be started or ended.

@@ -29,7 +29,7 @@ impl Suite {
         Self { caps, subjects: vec![], expectations: vec![] }
     }
 
-    /// Any subject.
+    /// Adds a subject.
     pub fn add(&mut self, subject: impl Subject + 'static) -> &mut Self {
         self.subjects.push(Box::new(subject));
         self
@@ -64,7 +64,7 @@ impl Suite {
         self.subjects.retain(|subject| part_of(subject.key()) == part);
     }
 
-    /// The subjects, which leaves the suite without any.
+    /// Removes and returns all subjects.
     pub(crate) fn take_subjects(&mut self) -> Vec<Box<dyn Subject>> {
         std::mem::take(&mut self.subjects)
     }
