@@ -133,10 +133,10 @@ pub(crate) struct Examination<'a> {
 }
 
 impl Examination<'_> {
-    /// Runs everything; adds the bits of all answers to `digest`.
+    /// Runs all checks; adds the bits of all answers to `digest`.
     ///
-    /// A plan's own choice runs once where its first answer has the bits of the chosen algorithm's, which passed all of
-    /// this by its name.
+    /// A plan's own choice runs only once if its first answer has the bits of the chosen algorithm, which has passed
+    /// all checks by its name.
     pub(crate) fn run(
         &self,
         snapshots: &mut Snapshots,

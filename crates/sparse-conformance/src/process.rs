@@ -35,7 +35,7 @@ enum Event {
 
 /// The child's side: writes one line of JSON for every event.
 ///
-/// The process ends once its parent no longer listens.
+/// The process exits if its parent has closed the pipe.
 #[derive(Debug)]
 pub struct Reporter<W>(W);
 
