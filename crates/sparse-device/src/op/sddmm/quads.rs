@@ -127,11 +127,15 @@ impl Quads {
     /// The quads by the panels of `cut`, for rows of V that `lanes` lanes read.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] unless columns ascend in each row.
+    /// [`Error::Unsupported`] unless columns ascend in each row and there are fewer than [`MOST_ROWS`] rows.
     pub(super) fn new(backend: &Device, a: RawCompressed<'_>, lanes: usize, cut: Cut) -> Result<Self> {
+        let refused =
+            |reason| Err(Error::unsupported(format!("column_panels on {}", backend.caps().backend), reason));
+        if !a.order.sorted {
+            return refused("columns must ascend in each row: sort the matrix first".into());
+        }
         if a.rows >= MOST_ROWS {
-            let reason = format!("the matrix has {} rows, {MOST_ROWS} or more", a.rows);
-            return Err(Error::unsupported("quads of entries", reason));
+            return refused(format!("the matrix has {} rows, {MOST_ROWS} or more", a.rows));
         }
         let kernel = |entry| backend.kernel_of(a.dtype, FILE, entry, a.defines().set("TEAM", lanes));
         let splits = backend.split_rows(a, Op::None, cut)?;
