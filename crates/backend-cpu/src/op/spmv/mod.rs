@@ -26,6 +26,8 @@ mod sell;
 pub(super) mod shifted_x86;
 mod slab_sums;
 mod thresholds;
+#[cfg(target_arch = "x86_64")]
+mod transposed_avx512;
 
 use super::compiled::{find, spmv_table};
 use super::plan::fmt_product;
