@@ -1,6 +1,6 @@
 //! `Σ value·x[column]` over contiguous entries.
 
-use crate::simd::Isa;
+use crate::simd::{Isa, LINE, fetch_line};
 use sparse_core::op::Op;
 use sparse_core::{Index, Scalar};
 
@@ -21,12 +21,13 @@ pub(crate) unsafe fn dot<S: Isa, T: Scalar, I: Index>(
     if let Some(sum) = unsafe { super::gather::dot::<S, T, I>(columns, values, x) } {
         return sum;
     }
-    dot_by_loads(columns, values, x, op).unwrap_or_default()
+    dot_by_loads::<0, T, I>(columns, values, x, op).unwrap_or_default()
 }
 
-/// [`dot`] without gathers; `None` if a column is not below the length of `x`.
+/// [`dot`] without gathers; `None` if a column is not below the length of `x`. Columns and values are prefetched `AHEAD`
+/// entries ahead, unless it is 0.
 #[inline(always)]
-pub(crate) fn dot_by_loads<T: Scalar, I: Index>(
+pub(crate) fn dot_by_loads<const AHEAD: usize, T: Scalar, I: Index>(
     columns: &[I],
     values: &[T],
     x: &[T],
@@ -36,7 +37,11 @@ pub(crate) fn dot_by_loads<T: Scalar, I: Index>(
     let (columns4, last_columns) = columns.as_chunks::<4>();
     let (values4, last_values) = values.as_chunks::<4>();
     let mut sums = [T::Acc::ZERO; 4];
-    for (columns, values) in columns4.iter().zip(values4) {
+    for (k, (columns, values)) in columns4.iter().zip(values4).enumerate() {
+        if AHEAD > 0 && 4 * k % (LINE / size_of::<T>()) == 0 {
+            fetch_line(columns, AHEAD);
+            fetch_line(values, AHEAD);
+        }
         for lane in 0..4 {
             sums[lane] += product(columns[lane], values[lane])?;
         }

@@ -148,25 +148,63 @@ fn rows_are_looked_at_for_repetition_where_that_pays() {
         let repeated = if simd == Simd::Portable { "row_per_thread" } else { "repeated_rows" };
         assert_eq!(chosen(&band(1000, 2, 2, 1).unwrap(), &often), repeated, "{simd:?}");
         assert_eq!(chosen(&band(1000, 2, 2, 1).unwrap(), &once), "row_per_thread", "{simd:?}");
-        let sorted = if simd == Simd::Portable { "row_per_thread" } else { "rows_by_length" };
-        assert_eq!(chosen(&uniform(1000, 1000, 5, 1).unwrap(), &often), sorted, "{simd:?}");
+        let of_short_rows = of_short_rows(simd);
+        assert_eq!(chosen(&uniform(1000, 1000, 5, 1).unwrap(), &often), of_short_rows, "{simd:?}");
         // Most rows are empty, and so like the row before.
         let lengths: Vec<_> = (0..1000).map(|row| if row % 20 == 0 { 3 } else { 0 }).collect();
-        assert_eq!(chosen(&with_row_lengths(&lengths, 1000, 1).unwrap(), &often), sorted, "{simd:?}");
+        assert_eq!(chosen(&with_row_lengths(&lengths, 1000, 1).unwrap(), &often), of_short_rows, "{simd:?}");
+        let shared = if simd == Simd::Portable { "row_per_thread" } else { "shared_columns" };
+        assert_eq!(chosen(&nodes(300, &[3], 19), &often), shared, "{simd:?}");
+        assert_eq!(chosen(&nodes(300, &[1, 1, 1, 2], 19), &often), of_short_rows, "{simd:?}");
+        assert_eq!(chosen(&nodes(300, &[3], 5), &often), of_short_rows, "{simd:?}");
+        assert_eq!(chosen(&nodes(300, &[3], 19), &once), "row_per_thread", "{simd:?}");
     }
 }
 
+/// The algorithm of short or unequal rows of `f32` and `f64`.
+fn of_short_rows(simd: Simd) -> &'static str {
+    if simd == Simd::Portable { "row_per_thread" } else { "segmented_sums" }
+}
+
+/// Nodes with so many unknowns in turn, whose rows have the same columns: those of the first `length` of them that are
+/// not multiples of the node's number.
+fn nodes<T: Scalar>(count: usize, unknowns: &[usize], length: usize) -> Csr<T> {
+    let cols = 4 * count + 2 * length;
+    let (mut offsets, mut columns, mut values) = (vec![0], vec![], vec![]);
+    for (node, &rows) in (0..count).zip(unknowns.iter().cycle()) {
+        for row in 0..rows {
+            columns.extend((node..).filter(|col| col % (node % 5 + 2) != 0).take(length).map(i32::cast));
+            values.extend((0..length).map(|k| T::from_c64((((k + row + node) % 7) as f64).into())));
+            offsets.push(columns.len() as i32);
+        }
+    }
+    Csr::new(offsets.len() - 1, cols, offsets, columns, values).unwrap()
+}
+
 #[test]
-fn rows_by_length_agree_with_the_reference() {
-    // Rows that begin, end and lie within parts of 8192 (f32) or 4096 entries and rows, and empty ones at their ends.
+fn rows_with_shared_columns_agree_with_the_reference() {
+    for length in [0, 1, 3, 8, 15, 16, 17, 33, 100] {
+        check("shared", &nodes::<f64>(60, &[1, 2, 3, 4, 5, 6, 7, 9], length));
+        check("shared", &nodes::<f32>(60, &[1, 2, 3, 4, 5, 6, 7, 9], length));
+    }
+    check("shared", &batch(&nodes::<f32>(400, &[3], 40)));
+    check("shared", &csc(&nodes::<f64>(40, &[4], 20)));
+    check("shared", &nodes::<f64>(20, &[2, 3], 9_000));
+}
+
+#[test]
+fn short_and_long_rows_agree_with_the_reference() {
+    // Rows that begin, end and lie within parts of 8192 or 4096 entries and rows, and empty ones at their ends.
     for lengths in [vec![3, 20_000, 0, 5, 9_000, 1], vec![8192], vec![8191, 8191, 0, 0], vec![0; 20_000]] {
         let (a, b) =
             (with_row_lengths::<f64>(&lengths, 20_000, 1), with_row_lengths::<f32>(&lengths, 20_000, 2));
         check("parts", &a.unwrap());
         check("parts", &b.unwrap());
     }
-    check("lengths", &varied::<f64>(40));
-    check("lengths", &varied::<f32>(40));
+    for end in [2, 3, 5, 9, 17, 33, 40] {
+        check("lengths", &varied::<f64>(end));
+        check("lengths", &varied::<f32>(end));
+    }
     check("lengths", &batch(&varied::<f32>(40)));
     check("lengths", &csc(&varied::<f64>(40)));
 }
@@ -178,7 +216,7 @@ fn varied<T: Scalar>(end: usize) -> Csr<T> {
 }
 
 #[test]
-fn short_rows_are_sorted_by_length_where_that_pays() {
+fn short_and_unequal_rows_are_told_apart() {
     let (often, once) = (PlanOptions::default(), PlanOptions::once());
     let one_long: Vec<_> = (0..2000).map(|row| if row == 9 { 100_000 } else { 3 }).collect();
     let unequal: Vec<_> = (0..2000).map(|row| if row % 9 == 0 { 500 } else { 5 }).collect();
@@ -187,14 +225,18 @@ fn short_rows_are_sorted_by_length_where_that_pays() {
             SpmvPlan::new(&Cpu::with(1, simd).unwrap(), a, Op::None, options).unwrap().choice().algorithm
         };
         let has_vectors = simd != Simd::Portable;
-        let sorted = if has_vectors { "rows_by_length" } else { "row_per_thread" };
-        assert_eq!(chosen(&varied(40), &often), sorted, "{simd:?}");
+        let of_short_rows = of_short_rows(simd);
+        assert_eq!(chosen(&varied(40), &often), of_short_rows, "{simd:?}");
         assert_eq!(chosen(&varied(40), &once), "row_per_thread", "{simd:?}");
         assert_eq!(chosen(&varied(100), &often), "row_per_thread", "{simd:?}");
-        assert_eq!(chosen(&with_row_lengths(&unequal, 2000, 1).unwrap(), &often), sorted, "{simd:?}");
-        assert_eq!(chosen(&uniform(2000, 2000, 5, 1).unwrap(), &often), sorted, "{simd:?}");
+        assert_eq!(chosen(&with_row_lengths(&unequal, 2000, 1).unwrap(), &often), of_short_rows, "{simd:?}");
+        assert_eq!(chosen(&uniform(2000, 2000, 5, 1).unwrap(), &often), of_short_rows, "{simd:?}");
         assert_eq!(chosen(&uniform(2000, 2000, 50, 1).unwrap(), &often), "row_per_thread", "{simd:?}");
-        let expected = if has_vectors { sorted } else { "merge_path" };
+        let complex = uniform::<c32>(2000, 2000, 5, 1).unwrap();
+        let plan = SpmvPlan::new(&Cpu::with(1, simd).unwrap(), &complex, Op::None, &often).unwrap();
+        let by_length = if has_vectors { "rows_by_length" } else { "row_per_thread" };
+        assert_eq!(plan.choice().algorithm, by_length, "{simd:?}");
+        let expected = if has_vectors { of_short_rows } else { "merge_path" };
         assert_eq!(chosen(&with_row_lengths(&one_long, 100_000, 1).unwrap(), &often), expected, "{simd:?}");
     }
 }

@@ -3,7 +3,6 @@
 
 use super::Product;
 use super::members::Members;
-use super::thresholds::SpmvThresholds;
 use crate::Cpu;
 use crate::primitive::lines::Lines;
 use crate::primitive::partition::{Carry, Part, Partition, cut_merge_path};
@@ -15,11 +14,11 @@ use std::ops::Range;
 /// The longest rows that are summed side by side.
 const SHORT: usize = 16;
 
-/// Rows of one length that are summed side by side where no vectors do it, and sums of a longer one.
+/// Rows of one length that are summed side by side, and sums of a longer one.
 const SIDE_BY_SIDE: usize = 4;
 
 /// Entries by which columns and values are prefetched ahead.
-pub(super) const AHEAD: usize = 512;
+const AHEAD: usize = 512;
 
 /// Bytes of the products of a part, which stay in the first cache.
 const PART_BYTES: usize = 32 << 10;
@@ -35,67 +34,44 @@ const fn part_size<Acc>() -> usize {
 /// Equal parts of the entries and rows, with the rows of each.
 pub struct ByLength<Acc> {
     parts: Partition<Acc>,
-    rows: RowLists,
+    rows: Vec<RowLists>,
 }
 
-/// The rows of all parts that have entries, those of a part by their length.
+/// The rows of a part that have entries, by their length.
 #[derive(Default)]
 struct RowLists {
-    parts: Vec<PartLists>,
     /// Counted from the first row of the part. Behind its last one may be another, which ends in a later part.
     rows: Vec<u16>,
     /// The first entry, counted from the first one of the part.
     starts: Vec<u16>,
     lengths: Vec<u16>,
-}
-
-/// The positions of the rows of a part in the lists.
-struct PartLists {
-    /// Those of up to [`SHORT`] entries.
-    short: Range<usize>,
-    long: Range<usize>,
+    /// The number of those of up to [`SHORT`] entries.
+    short: usize,
 }
 
 /// Some rows of a part: number, first entry and length of each.
 #[derive(Clone, Copy)]
-pub(super) struct Listed<'a> {
-    pub(super) rows: &'a [u16],
-    pub(super) starts: &'a [u16],
-    pub(super) lengths: &'a [u16],
-}
-
-/// Why rows by their length take less time, if they do: rows are short, or of middle length but unequal.
-pub(super) fn reason<M: Members>(a: &M) -> Option<&'static str> {
-    let offsets = || (0..a.members()).map(|k| a.lines(k).offsets);
-    let rows: usize = offsets().map(|offsets| offsets.len() - 1).sum();
-    let SpmvThresholds { long_rows, long_unequal_rows, .. } = SpmvThresholds::CPU;
-    if a.nnz() < long_rows * rows {
-        return Some("rows are short");
-    }
-    let squares: f64 = offsets().map(squared_lengths).sum();
-    let are_unequal = squares * rows as f64 > 2.0 * (a.nnz() as f64).powi(2);
-    (are_unequal && a.nnz() < long_unequal_rows * rows).then_some("rows have unequal lengths")
-}
-
-/// The sum of the squared lengths of all rows.
-fn squared_lengths<O: Index>(offsets: &[O]) -> f64 {
-    offsets.windows(2).map(|ends| ((ends[1].as_usize() - ends[0].as_usize()) as f64).powi(2)).sum()
+struct Listed<'a> {
+    rows: &'a [u16],
+    starts: &'a [u16],
+    lengths: &'a [u16],
 }
 
 impl<Acc: Accumulator> ByLength<Acc> {
-    pub(super) fn new<M: Members>(a: &M) -> Self {
-        let (mut parts, mut rows) = (vec![], RowLists::default());
+    pub(super) fn new<M: Members>(a: &M, cpu: &Cpu) -> Self {
+        let mut parts = vec![];
         for member in 0..a.members() {
-            let offsets = a.lines(member).offsets;
-            let first = parts.len();
-            cut_merge_path(member, offsets, part_size::<Acc>(), &mut parts);
-            parts[first..].iter().for_each(|part| rows.add(rows_of(part, offsets)));
+            cut_merge_path(member, a.lines(member).offsets, part_size::<Acc>(), &mut parts);
         }
+        let rows = cpu.map(a.nnz() + a.nrows(), parts.iter().collect(), |part: &Part| {
+            RowLists::new(rows_of(part, a.lines(part.member).offsets))
+        });
         Self { parts: Partition::of_tasks(parts, TASK_SIZE), rows }
     }
 
     pub(super) fn bytes(&self) -> usize {
-        self.parts.bytes() + self.rows.bytes()
+        let of_rows: usize = self.rows.iter().map(RowLists::bytes).sum();
+        self.parts.bytes() + size_of_val(self.rows.as_slice()) + of_rows
     }
 
     pub(super) fn multiply<M>(&mut self, a: &M, cpu: &Cpu, product: Product<'_, M::Scalar>)
@@ -112,7 +88,7 @@ impl<Acc: Accumulator> ByLength<Acc> {
             let Lines { offsets, indices, values } = a.lines(part.member);
             let (columns, values) = (&indices[part.entries.clone()], &values[part.entries.clone()]);
             let x = &x[part.member * cols..][..cols];
-            let lists = rows.of(k);
+            let lists = rows[k].short_and_long();
             let sums = cpu.simd().run(ListedSums { columns, values, x, lists, rows: y.len(), workspace, op });
             let (head, whole, _) = part.split(&offsets);
             let first = whole.start - part.rows.start;
@@ -133,22 +109,21 @@ fn rows_of<O: Index>(part: &Part, offsets: &[O]) -> Vec<(usize, Range<usize>)> {
 }
 
 impl RowLists {
-    /// Adds the rows of a part: their numbers and entries, of which there are no more than a `u16` counts.
-    fn add(&mut self, mut rows: Vec<(usize, Range<usize>)>) {
+    /// The rows of a part: their numbers and entries, of which there are no more than a `u16` counts.
+    fn new(mut rows: Vec<(usize, Range<usize>)>) -> Self {
         rows.retain(|(_, entries)| !entries.is_empty());
         rows.sort_by_key(|(_, entries)| entries.len());
-        let start = self.rows.len();
-        let middle = start + rows.partition_point(|(_, entries)| entries.len() <= SHORT);
-        self.parts.push(PartLists { short: start..middle, long: middle..start + rows.len() });
-        self.rows.extend(rows.iter().map(|(row, _)| *row as u16));
-        self.starts.extend(rows.iter().map(|(_, entries)| entries.start as u16));
-        self.lengths.extend(rows.iter().map(|(_, entries)| entries.len() as u16));
+        Self {
+            rows: rows.iter().map(|(row, _)| *row as u16).collect(),
+            starts: rows.iter().map(|(_, entries)| entries.start as u16).collect(),
+            lengths: rows.iter().map(|(_, entries)| entries.len() as u16).collect(),
+            short: rows.partition_point(|(_, entries)| entries.len() <= SHORT),
+        }
     }
 
-    /// The short and the long rows of part `k`.
-    fn of(&self, k: usize) -> [Listed<'_>; 2] {
-        let PartLists { short, long } = &self.parts[k];
-        [short, long].map(|range| {
+    /// The short and the long rows.
+    fn short_and_long(&self) -> [Listed<'_>; 2] {
+        [0..self.short, self.short..self.rows.len()].map(|range| {
             let [rows, starts, lengths] =
                 [&self.rows, &self.starts, &self.lengths].map(|list| &list[range.clone()]);
             Listed { rows, starts, lengths }
@@ -156,7 +131,7 @@ impl RowLists {
     }
 
     fn bytes(&self) -> usize {
-        size_of_val(self.parts.as_slice()) + 3 * size_of_val(self.rows.as_slice())
+        3 * size_of_val(self.rows.as_slice())
     }
 }
 
@@ -184,19 +159,11 @@ impl<'a, T: Scalar, I: Index> Vectorize for ListedSums<'a, T, I> {
         let (products, sums) = workspace.split_at_mut(columns.len());
         let sums = &mut sums[..=rows];
         sums.fill(T::Acc::ZERO);
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: `S` is only run where the processor has it; the columns of a matrix are below the length of `x`, as the
-        // plan checked; the lists are those of the part, whose products and sums these are.
-        let done =
-            unsafe { super::by_length_avx512::sums::<S, T, I>(columns, values, x, products, lists, sums) };
-        #[cfg(not(target_arch = "x86_64"))]
-        let done = false;
-        if !done {
-            // SAFETY: as many products as columns and values; columns as above.
-            unsafe { multiply(columns, values, x, op, products) };
-            lists[0].add_side_by_side(products, sums);
-            lists[1].add_one_by_one(products, sums);
-        }
+        // SAFETY: as many products as columns and values; the columns of a matrix are below the length of `x`, as the plan
+        // checked.
+        unsafe { multiply(columns, values, x, op, products) };
+        lists[0].add_side_by_side(products, sums);
+        lists[1].add_one_by_one(products, sums);
         sums
     }
 }

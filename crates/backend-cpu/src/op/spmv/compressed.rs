@@ -1,20 +1,27 @@
 //! CSR, CSC and batches of them along the compressed direction.
 
-use super::by_length::{self, ByLength};
+use super::by_length::ByLength;
 use super::members::Members;
 use super::part_sums::PartSums;
 use super::repeated::{Repeated, repeats};
 use super::scatter::{CHUNKED_SCATTER, Chunks, Scatter, WorkSplit, chunk_size};
+use super::segmented::Segmented;
+use super::shared_columns::{SharedColumns, shares};
+use super::thresholds::SpmvThresholds;
 use super::{Needs, Prepared, Product, SpmvFormat, TRANSPOSED_PATTERN};
 use crate::Cpu;
 use crate::op::SEQUENTIAL;
-use crate::parallel::hull;
+use crate::parallel::{chunks, hull};
 use crate::primitive::lines::Lines;
 use crate::primitive::partition::{Carry, Cut, PART_SIZE, Partition, cut_merge_path};
 use crate::simd::Simd;
 use sparse_core::op::{AccOf, Op};
 use sparse_core::{Algorithm, DType, Index, Result, Scalar, algorithms};
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Lines that are counted together.
+const COUNTED_LINES: usize = 64 * 1024;
 
 algorithms! {
     /// The algorithms of CSR, CSC and batches of them.
@@ -35,12 +42,27 @@ algorithms! {
         .preprocessing("the columns of each group of such rows as runs of neighbours"),
         Needs::Own;
 
+        SharedColumns = Algorithm::new(
+            "shared_columns",
+            "a plan for 32 calls and more, of f32 or f64, with AVX2 or AVX-512: neighbouring rows have the same columns, three rows in two groups of \
+             such rows, which have 256 entries on average",
+        )
+        .preprocessing("the number of rows of each group"),
+        Needs::Own;
+
         RowsByLength = Algorithm::new(
             "rows_by_length",
-            "a plan for 32 calls and more, of f32, f64, c32 or c64 with 32-bit columns, with AVX2 or AVX-512: rows have fewer than 32 entries on average, \
-             or fewer than 128 and unequal lengths",
+            "a plan for 32 calls and more, of c32 or c64 with 32-bit columns, with AVX2 or AVX-512: rows as for segmented_sums",
         )
         .preprocessing("parts with equal rows and entries, and the rows of each by their length"),
+        Needs::Own;
+
+        SegmentedSums = Algorithm::new(
+            "segmented_sums",
+            "a plan for 32 calls and more, of f32 or f64 with 32-bit columns, with AVX2 or AVX-512: rows have fewer than 32 entries on average, \
+             or fewer than 128 and unequal lengths",
+        )
+        .preprocessing("parts with equal rows and entries, and a bit for each entry"),
         Needs::Own;
 
         ChunkedScatter = CHUNKED_SCATTER, Needs::Own;
@@ -55,8 +77,12 @@ pub enum Native<Acc> {
     Split(WorkSplit<Acc>),
     /// Groups of rows.
     Repeated(Repeated),
+    /// Groups of rows with the same columns.
+    Shared(SharedColumns),
     /// Rows by their length.
     ByLength(ByLength<Acc>),
+    /// Sums of rows by segmented scans.
+    Segmented(Segmented<Acc>),
 }
 
 impl<M: Members> SpmvFormat for M {
@@ -71,7 +97,9 @@ impl<M: Members> SpmvFormat for M {
             CompressedAlgorithm::RowPerThread
             | CompressedAlgorithm::MergePath
             | CompressedAlgorithm::RepeatedRows
-            | CompressedAlgorithm::RowsByLength => is_along,
+            | CompressedAlgorithm::SharedColumns
+            | CompressedAlgorithm::RowsByLength
+            | CompressedAlgorithm::SegmentedSums => is_along,
             CompressedAlgorithm::ChunkedScatter | CompressedAlgorithm::TransposedPattern => !is_along,
             CompressedAlgorithm::Sequential => true,
         }
@@ -93,24 +121,34 @@ impl<M: Members> SpmvFormat for M {
         (algorithm, format!("the longest row has {longest} entries, {comparison} the {PART_SIZE} of a part"))
     }
 
-    fn automatic_if_often(&self, simd: Simd, op: Op) -> Option<(Self::Algorithm, String)> {
-        if ![Simd::Avx2, Simd::Avx512].contains(&simd) || op.transposes() == M::BY_ROWS {
+    fn automatic_if_often(&self, cpu: &Cpu, op: Op) -> Option<(Self::Algorithm, String)> {
+        if ![Simd::Avx2, Simd::Avx512].contains(&cpu.simd()) || op.transposes() == M::BY_ROWS {
             return None;
         }
         let dtype = M::Scalar::DTYPE;
-        if [DType::F32, DType::F64].contains(&dtype) && repeats(self) {
+        let is_real = [DType::F32, DType::F64].contains(&dtype);
+        let filled = if is_real { filled_lines(self, cpu) } else { 0 };
+        if is_real && repeats(self, filled, cpu) {
             return Some((
                 CompressedAlgorithm::RepeatedRows,
                 "neighbouring rows have the same columns, one further each".into(),
             ));
         }
+        if is_real && shares(self, filled, cpu) {
+            return Some((
+                CompressedAlgorithm::SharedColumns,
+                "neighbouring rows have the same columns".into(),
+            ));
+        }
         let has_kernels = [DType::F32, DType::F64, DType::C32, DType::C64].contains(&dtype)
             && size_of::<M::Index>() == size_of::<i32>();
-        let reason = if has_kernels { by_length::reason(self) } else { None };
-        reason.map(|reason| (CompressedAlgorithm::RowsByLength, reason.into()))
+        let reason = if has_kernels { short_or_unequal(self) } else { None };
+        let algorithm =
+            if is_real { CompressedAlgorithm::SegmentedSums } else { CompressedAlgorithm::RowsByLength };
+        reason.map(|reason| (algorithm, reason.into()))
     }
 
-    fn prepare(&self, simd: Simd, algorithm: Self::Algorithm, _: Op) -> Result<Prepared<Self::Native>> {
+    fn prepare(&self, cpu: &Cpu, algorithm: Self::Algorithm, _: Op) -> Result<Prepared<Self::Native>> {
         let cut = |cut| {
             let members = (0..self.members()).map(|k| self.lines(k).offsets);
             Native::Split(WorkSplit::Partition(Partition::cut(cut, members)))
@@ -122,8 +160,10 @@ impl<M: Members> SpmvFormat for M {
                 Native::Split(WorkSplit::Scatter(Scatter::new(chunks_of(self))?))
             }
             CompressedAlgorithm::MergePath => cut(Cut::MergePath),
-            CompressedAlgorithm::RepeatedRows => Native::Repeated(Repeated::new(self, simd)),
-            CompressedAlgorithm::RowsByLength => Native::ByLength(ByLength::new(self)),
+            CompressedAlgorithm::RepeatedRows => Native::Repeated(Repeated::new(self, cpu)),
+            CompressedAlgorithm::SharedColumns => Native::Shared(SharedColumns::new(self, cpu)),
+            CompressedAlgorithm::RowsByLength => Native::ByLength(ByLength::new(self, cpu)),
+            CompressedAlgorithm::SegmentedSums => Native::Segmented(Segmented::new(self, cpu)),
             CompressedAlgorithm::RowPerThread => cut(Cut::Rows),
         }))
     }
@@ -132,7 +172,9 @@ impl<M: Members> SpmvFormat for M {
         match native {
             Native::Split(split) => split.bytes(),
             Native::Repeated(repeated) => repeated.bytes(),
+            Native::Shared(groups) => groups.bytes(),
             Native::ByLength(rows) => rows.bytes(),
+            Native::Segmented(rows) => rows.bytes(),
         }
     }
 
@@ -143,9 +185,30 @@ impl<M: Members> SpmvFormat for M {
             }
             Native::Split(WorkSplit::Scatter(scatter)) => multiply_across(self, cpu, scatter, product),
             Native::Repeated(repeated) => repeated.multiply(self, cpu, product),
+            Native::Shared(groups) => groups.multiply(self, cpu, product),
             Native::ByLength(rows) => rows.multiply(self, cpu, product),
+            Native::Segmented(rows) => rows.multiply(self, cpu, product),
         }
     }
+}
+
+/// Why sums across the ends of rows take less time than rows one by one, if they do: rows are short, or of middle length
+/// but unequal.
+fn short_or_unequal<M: Members>(a: &M) -> Option<&'static str> {
+    let offsets = || (0..a.members()).map(|k| a.lines(k).offsets);
+    let rows: usize = offsets().map(|offsets| offsets.len() - 1).sum();
+    let SpmvThresholds { long_rows, long_unequal_rows, .. } = SpmvThresholds::CPU;
+    if a.nnz() < long_rows * rows {
+        return Some("rows are short");
+    }
+    let squares: f64 = offsets().map(squared_lengths).sum();
+    let are_unequal = squares * rows as f64 > 2.0 * (a.nnz() as f64).powi(2);
+    (are_unequal && a.nnz() < long_unequal_rows * rows).then_some("rows have unequal lengths")
+}
+
+/// The sum of the squared lengths of all rows.
+fn squared_lengths<O: Index>(offsets: &[O]) -> f64 {
+    offsets.windows(2).map(|ends| ((ends[1].as_usize() - ends[0].as_usize()) as f64).powi(2)).sum()
 }
 
 /// The entries of the longest row.
@@ -153,8 +216,21 @@ fn longest<M: Members>(a: &M) -> usize {
     (0..a.members()).map(|k| longest_line(a.lines(k).offsets)).max().unwrap_or(0)
 }
 
-fn longest_line<O: Index>(offsets: &[O]) -> usize {
+pub(super) fn longest_line<O: Index>(offsets: &[O]) -> usize {
     offsets.windows(2).map(|w| w[1].as_usize() - w[0].as_usize()).max().unwrap_or(0)
+}
+
+/// The number of lines that have entries.
+fn filled_lines<M: Members>(a: &M, cpu: &Cpu) -> usize {
+    let of_member = |k| {
+        let offsets = a.lines(k).offsets;
+        let lines = offsets.len() - 1;
+        let count = |lines: Range<usize>| {
+            offsets[lines.start..=lines.end].windows(2).filter(|ends| ends[0] != ends[1]).count()
+        };
+        cpu.map(lines, chunks(lines, COUNTED_LINES), count).into_iter().sum::<usize>()
+    };
+    (0..a.members()).map(of_member).sum()
 }
 
 /// Multiplies by the lines of each part; false if a column is out of range, after which `y` has no meaning.

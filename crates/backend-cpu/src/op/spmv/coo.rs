@@ -7,7 +7,6 @@ use crate::Cpu;
 use crate::op::SEQUENTIAL;
 use crate::parallel::{chunks, hull};
 use crate::primitive::partition::{PART_SIZE, Part, Partition, RowEnds};
-use crate::simd::Simd;
 use sparse_core::op::Op;
 use sparse_core::{Accumulator, Algorithm, Coo, Error, Host, Index, Result, Scalar, algorithms};
 
@@ -55,7 +54,7 @@ impl<T: Scalar, I: Index> SpmvFormat for Coo<T, Host, I> {
         }
     }
 
-    fn prepare(&self, _: Simd, algorithm: Self::Algorithm, op: Op) -> Result<Prepared<Self::Native>> {
+    fn prepare(&self, _: &Cpu, algorithm: Self::Algorithm, op: Op) -> Result<Prepared<Self::Native>> {
         match algorithm {
             CooAlgorithm::Sequential => Ok(Prepared::Sequential),
             CooAlgorithm::SortedRows | CooAlgorithm::TransposedPattern => Ok(Prepared::RowPattern),

@@ -7,7 +7,7 @@ use crate::op::SEQUENTIAL;
 use crate::parallel::{CHUNK, chunks, split_mut};
 use crate::primitive::slab::{Columns, LANES, Slab};
 use crate::primitive::update::Update;
-use crate::simd::{Isa, Simd, Vectorize};
+use crate::simd::{Isa, Vectorize};
 use sparse_core::op::Op;
 use sparse_core::{Algorithm, Ell, Host, Index, Result, Scalar, algorithms};
 use std::ops::Range;
@@ -43,7 +43,7 @@ impl<T: Scalar, I: Index> SpmvFormat for Ell<T, Host, I> {
         (EllAlgorithm::RowPerThread, "rows are padded to one width".into())
     }
 
-    fn prepare(&self, _: Simd, algorithm: Self::Algorithm, _: Op) -> Result<Prepared<Self::Native>> {
+    fn prepare(&self, _: &Cpu, algorithm: Self::Algorithm, _: Op) -> Result<Prepared<Self::Native>> {
         Ok(match algorithm {
             EllAlgorithm::Sequential => Prepared::Sequential,
             EllAlgorithm::TransposedPattern => Prepared::RowPattern,

@@ -6,7 +6,6 @@ use super::{Needs, Prepared, Product, SpmvFormat, TRANSPOSED_PATTERN};
 use crate::Cpu;
 use crate::op::SEQUENTIAL;
 use crate::primitive::partition::{Cut, Partition};
-use crate::simd::Simd;
 use sparse_core::op::Op;
 use sparse_core::{Accumulator, Algorithm, Host, Hyb, Index, Result, Scalar, algorithms};
 use std::ops::Range;
@@ -77,7 +76,7 @@ impl<T: Scalar, I: Index> SpmvFormat for Hyb<T, Host, I> {
         (HybAlgorithm::Device, "both parts are on the device".into())
     }
 
-    fn prepare(&self, _: Simd, algorithm: Self::Algorithm, _: Op) -> Result<Prepared<Self::Native>> {
+    fn prepare(&self, _: &Cpu, algorithm: Self::Algorithm, _: Op) -> Result<Prepared<Self::Native>> {
         Ok(match algorithm {
             HybAlgorithm::Sequential => Prepared::Sequential,
             HybAlgorithm::TransposedPattern => Prepared::RowPattern,

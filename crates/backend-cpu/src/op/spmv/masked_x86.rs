@@ -1,4 +1,5 @@
-//! Masks of the first lanes of a vector, and AVX2's masked loads and gathers with the arguments of AVX-512's.
+//! Masks of the first lanes of a vector, AVX2's masked loads and gathers with the arguments of AVX-512's, and its sums of
+//! lanes.
 
 use std::arch::x86_64::*;
 
@@ -64,6 +65,8 @@ macro_rules! masked {
 masked!(load_f32s, f32, __m256, __m256i, _mm256_maskload_ps);
 masked!(load_short_f32s, f32, __m128, __m128i, _mm_maskload_ps);
 masked!(load_f64s, f64, __m256d, __m256i, _mm256_maskload_pd);
+masked!(load_8_columns, i32, __m256i, __m256i, _mm256_maskload_epi32);
+masked!(load_4_columns, i32, __m128i, __m128i, _mm_maskload_epi32);
 
 /// Live lanes from these positions, `others` elsewhere.
 ///
@@ -95,4 +98,27 @@ pub(super) unsafe fn gather_f64s<const SCALE: i32>(
 ) -> __m256d {
     // SAFETY: the caller's promise.
     unsafe { _mm256_mask_i32gather_pd::<SCALE>(others, from, positions, _mm256_castsi256_pd(live)) }
+}
+
+/// The sum of the lanes.
+#[inline]
+#[target_feature(enable = "avx")]
+pub(super) fn add_f32s(lanes: __m256) -> f32 {
+    add_4_f32s(_mm_add_ps(_mm256_castps256_ps128(lanes), _mm256_extractf128_ps::<1>(lanes)))
+}
+
+/// The sum of the lanes.
+#[inline]
+#[target_feature(enable = "avx")]
+pub(super) fn add_4_f32s(lanes: __m128) -> f32 {
+    let pairs = _mm_add_ps(lanes, _mm_movehl_ps(lanes, lanes));
+    _mm_cvtss_f32(_mm_add_ss(pairs, _mm_movehdup_ps(pairs)))
+}
+
+/// The sum of the lanes.
+#[inline]
+#[target_feature(enable = "avx")]
+pub(super) fn add_f64s(lanes: __m256d) -> f64 {
+    let pairs = _mm_add_pd(_mm256_castpd256_pd128(lanes), _mm256_extractf128_pd::<1>(lanes));
+    _mm_cvtsd_f64(_mm_add_sd(pairs, _mm_unpackhi_pd(pairs, pairs)))
 }

@@ -4,13 +4,15 @@
 //! coordinates, the plan has the entries row by row with the positions of their values ([`RowPattern`]).
 
 mod by_length;
-#[cfg(target_arch = "x86_64")]
-mod by_length_avx512;
 mod compressed;
 mod coo;
+#[cfg(target_arch = "x86_64")]
+mod elements_x86;
 mod ell;
 mod gathered;
 mod hyb;
+#[cfg(target_arch = "x86_64")]
+mod lanes_x86;
 #[cfg(target_arch = "x86_64")]
 mod masked_x86;
 mod members;
@@ -21,18 +23,25 @@ mod repeated;
 mod repeated_x86;
 mod row_block;
 mod scatter;
+mod segmented;
+#[cfg(target_arch = "x86_64")]
+mod segmented_x86;
 mod sell;
+mod shared_columns;
+#[cfg(target_arch = "x86_64")]
+mod shared_columns_x86;
 #[cfg(target_arch = "x86_64")]
 pub(super) mod shifted_x86;
 mod slab_sums;
 mod thresholds;
+#[cfg(target_arch = "x86_64")]
+mod transposed_avx512;
 
 use super::compiled::{find, spmv_table};
 use super::plan::fmt_product;
 use crate::Cpu;
 use crate::primitive::entries::Entries;
 use crate::primitive::update::Update;
-use crate::simd::Simd;
 use gathered::Gathered;
 use sparse_core::op::{AccOf, Op, SpmvKernel};
 use sparse_core::reference::Reference;
@@ -70,12 +79,12 @@ pub trait SpmvFormat: Entries {
     fn automatic(&self, op: Op) -> (Self::Algorithm, String);
 
     /// The best algorithm for a plan that is used often, if it is another.
-    fn automatic_if_often(&self, _: Simd, _: Op) -> Option<(Self::Algorithm, String)> {
+    fn automatic_if_often(&self, _: &Cpu, _: Op) -> Option<(Self::Algorithm, String)> {
         None
     }
 
-    /// Prepares an algorithm for an instruction set.
-    fn prepare(&self, simd: Simd, algorithm: Self::Algorithm, op: Op) -> Result<Prepared<Self::Native>>;
+    /// Prepares an algorithm for a backend's instruction set.
+    fn prepare(&self, cpu: &Cpu, algorithm: Self::Algorithm, op: Op) -> Result<Prepared<Self::Native>>;
 
     /// Bytes of the plan.
     fn native_bytes(native: &Self::Native) -> usize;
@@ -154,7 +163,7 @@ where
 /// The best algorithm for this pattern and number of calls, with the reason.
 fn automatic<M: SpmvFormat>(cpu: &Cpu, a: &M, op: Op, options: &PlanOptions) -> (M::Algorithm, String) {
     if options.expected_calls >= SpmvThresholds::CPU.often
-        && let Some(choice) = a.automatic_if_often(cpu.simd(), op)
+        && let Some(choice) = a.automatic_if_often(cpu, op)
     {
         return choice;
     }
@@ -232,7 +241,7 @@ where
         };
         let offered = M::Algorithm::table(&|algorithm| M::fits(algorithm, op));
         let (algorithm, choice) = options.choose_among("spmv", offered, preferred, reason)?;
-        let kernel = match a.prepare(cpu.simd(), algorithm, op)? {
+        let kernel = match a.prepare(cpu, algorithm, op)? {
             Prepared::Sequential => {
                 let options = PlanOptions { algorithm: None, ..options.clone() };
                 Kernel::Sequential(Reference.plan_spmv(a, op, &options)?)

@@ -15,6 +15,10 @@ use sparse_core::op::Op;
 use sparse_core::{Index, Scalar};
 use std::collections::HashMap;
 use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Entries of the rows that are looked at together.
+const COUNTED: usize = 64 * 1024;
 
 /// Neighbouring columns, at most a vector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -45,45 +49,53 @@ pub struct Repeated {
     entries: usize,
 }
 
-/// True if there are so few groups of rows that their runs are worth a plan.
-pub(super) fn repeats<M: Members>(a: &M) -> bool {
-    let filled: usize = (0..a.members()).map(|k| filled_rows(a.lines(k).offsets)).sum();
+/// True if there are so few groups of rows, `filled` of which have entries, that their runs are worth a plan.
+pub(super) fn repeats<M: Members>(a: &M, filled: usize, cpu: &Cpu) -> bool {
     let most = filled / SpmvThresholds::CPU.rows_of_group;
-    let mut count = 0;
-    (0..a.members()).all(|k| {
-        let Lines { offsets, indices, .. } = a.lines(k);
-        count += count_groups(offsets, indices, most + 1 - count);
-        count <= most
-    })
+    has_at_most(a, cpu, most, &|Lines { offsets, indices, .. }, row| !follows(offsets, indices, row))
 }
 
-/// The number of rows that have entries.
-fn filled_rows<O: Index>(offsets: &[O]) -> usize {
-    offsets.windows(2).filter(|ends| ends[0] != ends[1]).count()
+/// True if at most so many rows begin a group, as the first one of each member does.
+pub(super) fn has_at_most<M: Members>(
+    a: &M,
+    cpu: &Cpu,
+    most: usize,
+    begins: &(dyn Fn(&Lines<'_, M::Scalar, M::Index, M::Offset>, usize) -> bool + Sync),
+) -> bool {
+    let count = AtomicUsize::new(0);
+    cpu.for_each(a.nnz(), chunks_of_rows(a, COUNTED), |(member, rows): (usize, Range<usize>)| {
+        // Once there are more, the rows that are left change nothing.
+        if count.load(Ordering::Relaxed) <= most {
+            let lines = a.lines(member);
+            let own = rows.filter(|&row| row == 0 || begins(&lines, row)).count();
+            count.fetch_add(own, Ordering::Relaxed);
+        }
+    });
+    count.into_inner() <= most
 }
 
-/// The number of groups of all rows, counted up to `most`.
-fn count_groups<I: Index, O: Index>(offsets: &[O], indices: &[I], most: usize) -> usize {
-    groups(offsets, indices, 0..offsets.len() - 1).take(most).count()
+/// Neighbouring rows with about so many entries, by member.
+pub(super) fn chunks_of_rows<M: Members>(a: &M, entries: usize) -> Vec<(usize, Range<usize>)> {
+    let of_member = |k| rows_by_entries(a.lines(k).offsets, entries).into_iter().map(move |rows| (k, rows));
+    (0..a.members()).flat_map(of_member).collect()
+}
+
+/// True if a row has the columns of the row before, each one further.
+fn follows<I: Index, O: Index>(offsets: &[O], indices: &[I], row: usize) -> bool {
+    let [before, own, end] = [row - 1, row, row + 1].map(|row| offsets[row].as_usize());
+    own - before == end - own && (own == end || is_second_half_shifted::<Portable, I>(&indices[before..end]))
 }
 
 /// Groups of neighbouring rows whose columns are each one further than in the row before.
-fn groups<'a, I: Index, O: Index>(
-    offsets: &'a [O],
-    indices: &'a [I],
-    rows: Range<usize>,
-) -> impl Iterator<Item = Range<usize>> + 'a {
-    let follows = move |&row: &usize| {
-        let [before, own, end] = [row - 1, row, row + 1].map(|row| offsets[row].as_usize());
-        own - before == end - own
-            && (own == end || is_second_half_shifted::<Portable, I>(&indices[before..end]))
-    };
-    let mut first = rows.start;
-    std::iter::from_fn(move || {
-        let start = (first < rows.end).then_some(first)?;
-        first = (start + 1..rows.end).find(|row| !follows(row)).unwrap_or(rows.end);
-        Some(start..first)
-    })
+fn groups<I: Index, O: Index>(offsets: &[O], indices: &[I], rows: Range<usize>) -> Vec<Range<usize>> {
+    let mut groups: Vec<Range<usize>> = vec![];
+    for row in rows {
+        match groups.last_mut() {
+            Some(group) if follows(offsets, indices, row) => group.end = row + 1,
+            _ => groups.push(row..row + 1),
+        }
+    }
+    groups
 }
 
 fn columns<'a, I, O: Index>(offsets: &[O], indices: &'a [I], row: usize) -> &'a [I] {
@@ -118,21 +130,6 @@ struct DistinctRuns {
 }
 
 impl DistinctRuns {
-    /// The groups of some rows, with runs of up to `longest` columns.
-    fn groups<I: Index, O: Index>(
-        &mut self,
-        offsets: &[O],
-        indices: &[I],
-        rows: Range<usize>,
-        longest: usize,
-    ) -> Vec<Group> {
-        let group = |rows: Range<usize>| {
-            let own = runs_of(rows.start, columns(offsets, indices, rows.start), longest);
-            Group { rows, runs: self.place(own) }
-        };
-        groups(offsets, indices, rows).map(group).collect()
-    }
-
     /// The positions of the runs of a row.
     fn place(&mut self, own: Vec<Run>) -> Range<usize> {
         let Self { runs, places } = self;
@@ -145,16 +142,23 @@ impl DistinctRuns {
 }
 
 impl Repeated {
-    pub(super) fn new<M: Members>(a: &M, simd: Simd) -> Self {
-        let longest = longest_run(simd, size_of::<M::Scalar>());
-        let (mut parts, mut distinct) = (vec![], DistinctRuns::default());
-        for member in 0..a.members() {
+    pub(super) fn new<M: Members>(a: &M, cpu: &Cpu) -> Self {
+        let longest = longest_run(cpu.simd(), size_of::<M::Scalar>());
+        let groups_of = |(member, rows): (usize, Range<usize>)| {
             let Lines { offsets, indices, .. } = a.lines(member);
-            for rows in rows_by_entries(offsets, CHUNK) {
-                let groups = distinct.groups(offsets, indices, rows.clone(), longest);
-                parts.push(RowTask { member, rows, groups });
-            }
-        }
+            (member, rows.clone(), groups(offsets, indices, rows))
+        };
+        let groups = cpu.map(a.nnz(), chunks_of_rows(a, CHUNK), groups_of);
+        let mut distinct = DistinctRuns::default();
+        let tasks = groups.into_iter().map(|(member, rows, groups)| {
+            let Lines { offsets, indices, .. } = a.lines(member);
+            let group = |rows: Range<usize>| {
+                let own = runs_of(rows.start, columns(offsets, indices, rows.start), longest);
+                Group { rows, runs: distinct.place(own) }
+            };
+            RowTask { member, rows, groups: groups.into_iter().map(group).collect() }
+        });
+        let parts = tasks.collect();
         Self { parts, runs: distinct.runs, entries: a.nnz() }
     }
 

@@ -2,7 +2,7 @@
 
 use super::masked_x86::*;
 use super::repeated::{Run, longest_run};
-use super::shifted_x86;
+use super::{shifted_x86, transposed_avx512};
 use crate::primitive::update::Update;
 use crate::simd::{Isa, Simd, fetch};
 use bytemuck::{cast, cast_slice};
@@ -36,13 +36,21 @@ pub(super) unsafe fn sums<S: Isa, T: Scalar>(
     update: Update<T::Acc>,
 ) -> bool {
     let entries: usize = runs.iter().map(|run| run.len).sum();
-    if y.len() >= longest_run(S::SIMD, size_of::<T>()) && entries <= ACROSS && Simd::has_fast_gathers() {
+    let mut done = 0;
+    if y.len() >= longest_run(S::SIMD, size_of::<T>()) && entries <= ACROSS {
         let mut distances = [0; ACROSS];
         let all = runs.iter().flat_map(|run| (run.distance..).take(run.len));
         distances.iter_mut().zip(all).for_each(|(to, distance)| *to = distance);
+        let distances = &distances[..entries];
         // SAFETY: the caller's promises.
-        return unsafe { shifted_x86::write::<S, T>(&distances[..entries], first, values, x, y, update) };
+        unsafe {
+            if Simd::has_fast_gathers() {
+                return shifted_x86::write::<S, T>(distances, first, values, x, y, update);
+            }
+            done = transposed_avx512::write::<S, T>(distances, first, values, x, y, update);
+        }
     }
+    let (first, values, y) = (first + done, &values[done * entries..], &mut y[done..]);
     let is_short = runs.iter().all(|run| run.len <= SHORT);
     let kernel: Kernel<T> = match (S::SIMD, T::DTYPE) {
         (Simd::Avx512, DType::F32) if is_short => short_f32::sums,
@@ -212,26 +220,3 @@ macro_rules! add_products {
 add_products!(add_products_of_8_f32s, __m256, __m256i, _mm256_fmadd_ps);
 add_products!(add_products_of_4_f32s, __m128, __m128i, _mm_fmadd_ps);
 add_products!(add_products_of_4_f64s, __m256d, __m256i, _mm256_fmadd_pd);
-
-/// The sum of the lanes.
-#[inline]
-#[target_feature(enable = "avx")]
-fn add_f32s(lanes: __m256) -> f32 {
-    add_4_f32s(_mm_add_ps(_mm256_castps256_ps128(lanes), _mm256_extractf128_ps::<1>(lanes)))
-}
-
-/// The sum of the lanes.
-#[inline]
-#[target_feature(enable = "avx")]
-fn add_4_f32s(lanes: __m128) -> f32 {
-    let pairs = _mm_add_ps(lanes, _mm_movehl_ps(lanes, lanes));
-    _mm_cvtss_f32(_mm_add_ss(pairs, _mm_movehdup_ps(pairs)))
-}
-
-/// The sum of the lanes.
-#[inline]
-#[target_feature(enable = "avx")]
-fn add_f64s(lanes: __m256d) -> f64 {
-    let pairs = _mm_add_pd(_mm256_castpd256_pd128(lanes), _mm256_extractf128_pd::<1>(lanes));
-    _mm_cvtsd_f64(_mm_add_sd(pairs, _mm_unpackhi_pd(pairs, pairs)))
-}

@@ -4,13 +4,13 @@
 //! |---|---|
 //! | short, with few changes of length from row to row | neighbours of one length whose columns are those of the row before, each one further, in the lanes of a vector ([`shifted_x86`]); others four side by side, entry by entry |
 //! | of at most one vector, with AVX-512 | all products first, then each row's sum from a vector whose other lanes are masked |
-//! | of unequal lengths, with AVX-512 and 32-bit columns | a masked gather for each vector of a row |
+//! | of unequal lengths, with AVX-512, fast gathers and 32-bit columns | a masked gather for each vector of a row |
 //! | others | one row after the other |
 //!
 //! The first two have no branch that depends on the length of one row, and the third has one: an end that a processor
-//! does not foresee takes as long as 10 entries. On an EPYC with AVX-512 gathers take 0.9 to 0.95 of the time of loads
-//! with 30 and 100 entries a row on average out of the cache, and 1.2 times as long in it. Nothing is prefetched: on a
-//! Xeon (Sapphire Rapids) two threads take 0.55 to 0.93 of the time without, on an EPYC one thread takes 0.64.
+//! does not foresee takes as long as 10 entries. Columns and values are prefetched for longer rows where gathers are slow:
+//! on an EPYC (Zen 5) two threads take 0.58 to 0.64 of the time without with 256 entries a row. Elsewhere nothing is: on
+//! a Xeon (Sapphire Rapids) two threads take 0.55 to 0.93 of the time without.
 
 #[cfg(target_arch = "x86_64")]
 use super::masked_x86::lane_numbers;
@@ -34,6 +34,9 @@ const ROWS: usize = 64;
 
 /// The longest rows that count as short.
 const SHORT: usize = 24;
+
+/// Entries by which columns and values of longer rows are prefetched ahead.
+const AHEAD: usize = 512;
 
 /// Rows that are summed side by side.
 const SIDE_BY_SIDE: usize = 4;
@@ -96,7 +99,7 @@ impl<T: Scalar, I: Index> Entries<'_, T, I> {
         }
         let (columns, values) = (&self.columns[range.clone()], &self.values[range.clone()]);
         if !Simd::has_fast_gathers() {
-            return dot_by_loads(columns, values, self.x, self.op);
+            return dot_by_loads::<AHEAD, T, I>(columns, values, self.x, self.op);
         }
         // SAFETY: columns have been compared; the caller's promise.
         self.has_columns_in_range::<S>(range)
@@ -316,7 +319,7 @@ impl<Acc: Accumulator> Block<Acc> {
             } else if vectors.is_some_and(|vectors| vectors <= 1) {
                 entries.multiply(range, cast_slice_mut(&mut self.products))?;
                 self.add(count);
-            } else if least < greatest {
+            } else if least < greatest && Simd::has_fast_gathers() {
                 for (sum, row) in sums {
                     *sum = entries.sum_gathered::<S>(row[0]..row[1])?;
                 }

@@ -7,7 +7,7 @@ use crate::op::SEQUENTIAL;
 use crate::parallel::{CHUNK, rows_by_entries};
 use crate::primitive::slab::{Columns, LANES, NO_DELTA, Slab};
 use crate::primitive::update::{Disjoint, Update};
-use crate::simd::{Isa, Simd, Vectorize};
+use crate::simd::{Isa, Vectorize};
 use sparse_core::op::Op;
 use sparse_core::{Algorithm, Error, Host, Index, Result, Scalar, Sell, algorithms};
 use std::ops::Range;
@@ -99,7 +99,7 @@ impl<T: Scalar, I: Index, O: Index> SpmvFormat for Sell<T, Host, I, O> {
         }
     }
 
-    fn prepare(&self, _: Simd, algorithm: Self::Algorithm, _: Op) -> Result<Prepared<Self::Native>> {
+    fn prepare(&self, _: &Cpu, algorithm: Self::Algorithm, _: Op) -> Result<Prepared<Self::Native>> {
         let deltas = match algorithm {
             SellAlgorithm::Sequential => return Ok(Prepared::Sequential),
             SellAlgorithm::TransposedPattern => return Ok(Prepared::RowPattern),

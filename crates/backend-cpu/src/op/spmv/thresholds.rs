@@ -11,9 +11,15 @@ pub(super) struct SpmvThresholds {
     /// lies between stencils and bands, where a group goes on along a line of the grid, and graphs, where it ends after
     /// a row.
     pub(super) rows_of_group: usize,
+    /// Average entries of groups of rows with the same columns from which on they are summed together
+    /// (`shared_columns`). Two threads of an EPYC (Zen 5), f32, beside the best of the others: blocks of 100 to 300 1.08 ms
+    /// and 1.57, of 1 to 64 0.96 and 1.58, six unknowns a node and 146 entries a row 1.01 and 1.22; three unknowns and 74
+    /// entries 0.67 and 0.60, 21 entries 9.2 and 2.0.
+    pub(super) entries_of_group: usize,
     /// Average entries per row from which on most of the time goes into rows that are long enough for vectors, so that
-    /// sorting them by their length gains nothing (`rows_by_length`). With 8 entries (uniform_8) a product took 12.4 ms
-    /// in place of 14.3, with 27 (stencil_27) 2.05 in place of 2.6; with the long rows of ddi it was 0.7 times as fast.
+    /// sums across the ends of rows gain nothing (`segmented_sums`, `rows_by_length`). By `rows_by_length` a product with 8
+    /// entries (uniform_8) took 12.4 ms in place of 14.3, with 27 (stencil_27) 2.05 in place of 2.6; with the long rows of
+    /// ddi it was 0.7 times as fast.
     pub(super) long_rows: usize,
     /// The same where the standard deviation of the lengths is above their mean, so that branches at the ends of rows are
     /// mispredicted: with 71 entries on average (ratings) a product took 0.71 (f32) and 0.80 (f64) of the time, with 117 (texts)
@@ -42,6 +48,7 @@ impl SpmvThresholds {
     pub(super) const CPU: Self = Self {
         often: 32,
         rows_of_group: 8,
+        entries_of_group: 256,
         long_rows: 32,
         long_unequal_rows: 128,
         sums_per_entry: 2,
