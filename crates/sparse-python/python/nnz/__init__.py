@@ -12,7 +12,7 @@ from typing import Any
 
 import scipy.sparse as _scipy_sparse
 
-from . import csgraph, io, linalg
+from . import _anndata, csgraph, io, linalg  # noqa: F401
 from ._arrays import bsr_array, coo_array, csc_array, csr_array, dia_array, dok_array, lil_array
 from ._batch import BatchCsr, compress
 from ._conformance import ConformanceReport, conformance
