@@ -28,13 +28,20 @@ SAMPLE = 2e-4
 Operation = Callable[[SimpleNamespace], object]
 
 
+def grid(n: int) -> sp.csr_array:
+    """The Laplacian of n x n points, shifted."""
+    line = sp.diags_array([-1.0, 2.1, -1.0], offsets=[-1, 0, 1], shape=(n, n))
+    return sp.csr_array(sp.kron(line, sp.eye_array(n)) + sp.kron(sp.eye_array(n), line))
+
+
 def families() -> dict[str, sp.csr_array]:
     rng = np.random.default_rng(0)
-    line = sp.diags_array([-1.0, 2.1, -1.0], offsets=[-1, 0, 1], shape=(250, 250))
     return {
         "10 x 10": sp.random_array((10, 10), density=0.3, rng=rng, format="csr"),
         "1000 x 1000": sp.random_array((1000, 1000), density=0.005, rng=rng, format="csr") + 5 * sp.eye_array(1000, format="csr"),
-        "grid": sp.csr_array(sp.kron(line, sp.eye_array(250)) + sp.kron(sp.eye_array(250), line)),
+        "small grid": grid(60),
+        "grid": grid(250),
+        "diagonal": sp.diags_array(rng.random(10_000)).tocsr(),
         "uniform": sp.random_array((20_000, 20_000), density=20 / 20_000, rng=rng, format="csr"),
         "skewed": bench.by_lengths(np.minimum(rng.zipf(1.8, 20_000), 1000), rng),
         "wide": sp.random_array((300, 100_000), density=0.01, rng=rng, format="csr"),
@@ -56,12 +63,12 @@ def case(a: Any) -> SimpleNamespace:
         # Another pattern of the same shape.
         b=kind(sp.csr_array(a)[::-1]),
         t=kind(sp.csr_array(a).T),
-        x=rng.random(cols),
-        left=rng.random(rows),
+        x=rng.random(cols).astype(a.dtype),
+        left=rng.random(rows).astype(a.dtype),
         single=rng.random(cols).astype("f"),
         integers=np.arange(cols),
-        dense=rng.random((cols, 8)),
-        column=rng.random((rows, 1)),
+        dense=rng.random((cols, 8)).astype(a.dtype),
+        column=rng.random((rows, 1)).astype(a.dtype),
         parts=(a.data, (a.row, a.col)) if a.format == "coo" else (a.data, a.indices, a.indptr),
         mixed=mixed,
         full=a.toarray() if rows * cols <= 10**7 else None,
@@ -250,6 +257,8 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=0.05, help="for each line")
     parser.add_argument("--only", default="", help="operations whose name has this")
     parser.add_argument("--family", nargs="*", help="matrices by name")
+    parser.add_argument("--type", choices="fdFD", default="d", help="of the values")
+    parser.add_argument("--formats", nargs="*", choices=("csr", "csc", "coo"), default=("csr", "csc", "coo"))
     parser.add_argument("--below", type=float, default=np.inf, help="print lines with a lower ratio only")
     parser.add_argument("--json", help="a file for the record")
     arguments = parser.parse_args()
@@ -260,7 +269,8 @@ def main() -> None:
     for name, csr in families().items():
         if arguments.family and name not in arguments.family:
             continue
-        measured = [(kind.__name__[:3], lines(name, kind(csr), arguments.seconds)) for kind in (sp.csr_array, sp.csc_array, sp.coo_array)]
+        csr = csr.astype(arguments.type)
+        measured = [(format, lines(name, csr.asformat(format), arguments.seconds)) for format in arguments.formats]
         if arguments.only in "mmread mmwrite load_npz save_npz":
             measured.append(("csr", files(csr, arguments.seconds)))
         for format, rows in measured:

@@ -15,12 +15,12 @@ from conftest import TYPES, laplace, random
 
 @pytest.mark.parametrize("kind", ["array", "matrix"])
 @pytest.mark.parametrize("format", ["csr", "csc", "coo", "bsr", "dia"])
-def test_files_of_all_formats_are_read_as_arrays_of_nnz(tmp_path, format, kind):
+def test_files_of_all_formats_are_read_as_classes_of_nnz(tmp_path, format, kind):
     path = tmp_path / "a.npz"
     theirs = getattr(sp, f"{format}_{kind}")(laplace(3))
     sp.save_npz(path, theirs)
     read = nnz.load_npz(path)
-    assert type(read) is getattr(nnz, f"{format}_array")
+    assert type(read) is getattr(nnz, f"{format}_{kind}")
     np.testing.assert_array_equal(read.toarray(), theirs.toarray())
 
 
@@ -206,7 +206,7 @@ def test_mmread_takes_scipys_arguments(tmp_path):
         found, expected = nnz.io.mmread(file, spmatrix=spmatrix), scipy.io.mmread(file, spmatrix=spmatrix)
         assert type(found).__name__ == type(expected).__name__
         np.testing.assert_array_equal(found.toarray(), expected.toarray())
-    assert type(nnz.io.mmread(file, spmatrix=True, format="csr")) is sp.csr_matrix
+    assert type(nnz.io.mmread(file, spmatrix=True, format="csr")) is nnz.csr_matrix
     nnz.io.mmwrite(file, np.ones((2, 2)))
     assert type(nnz.io.mmread(file, spmatrix=True)) is np.ndarray
 

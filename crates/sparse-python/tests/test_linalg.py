@@ -117,7 +117,10 @@ def test_what_faer_does_not_take_is_scipys():
     matrix = general(20, "d").tocsc()
     b = dense((20,), "d")
     expected = scipy_linalg.spsolve(matrix, b)
-    assert nnz.linalg.splu(matrix, diag_pivot_thresh=0.5).perm_r.shape == (20,)
+    for options in ({"diag_pivot_thresh": 0.5}, {"permc_spec": "MMD_AT_PLUS_A"}, {"options": {"SymmetricMode": True}}):
+        assert not isinstance(nnz.linalg.splu(matrix, **options), nnz.linalg.Factors)
+    for options in ({"permc_spec": "COLAMD"}, {"diag_pivot_thresh": 1.0, "options": {}}, {"relax": 1, "panel_size": 10}):
+        assert isinstance(nnz.linalg.splu(matrix, **options), nnz.linalg.Factors)
     np.testing.assert_allclose(nnz.linalg.spsolve(matrix, b, permc_spec="NATURAL"), expected)
     solved = nnz.linalg.spsolve(matrix, sp.csc_array(np.stack([b, b], axis=1)))
     np.testing.assert_allclose(solved.toarray()[:, 1], expected)

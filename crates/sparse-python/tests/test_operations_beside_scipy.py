@@ -238,7 +238,20 @@ FUNCTIONS: dict[str, Callable[[Any], object]] = {
     "filled by keys": lambda s: filled(s.dok_array((4, 4))),
     "modules": lambda s: [s.linalg.norm(s.csr_array(BLOCK)), s.linalg.onenormest(s.csc_array(BLOCK[:, :3])), s.csgraph.connected_components(s.csr_array(BLOCK[:, :3]))],
     "pickled": lambda s: [pickle.loads(pickle.dumps(made(BLOCK))) for made in (s.dia_array, s.lil_array, s.dok_array, s.bsr_array)],
+    "matrices": lambda s: [of_matrices(getattr(s, f"{format}_matrix"), s) for format in FORMATS],
+    "made as matrices": lambda s: [s.eye(3), s.identity(3, format="csr"), s.diags([1.0, 2.0]), s.rand(4, 3, 0.5, random_state=0), s.bmat([[s.csr_matrix(BLOCK), None], [None, s.eye(2)]])],
+    "graphs": lambda s: [s.csgraph.minimum_spanning_tree(kind(BLOCK[:, :3])) for kind in (s.csr_array, s.csr_matrix)],
+    "solved": lambda s: [s.linalg.spsolve(s.csc_array(BLOCK[:, 1:] + 9 * np.eye(3)), kind(np.eye(3))) for kind in (s.csc_array, s.csc_matrix)],
 }
+
+
+def of_matrices(kind: Any, s: Any) -> Any:
+    a, square = kind(BLOCK), kind(BLOCK[:, 1:])
+    products = [a * np.ones(4), a @ np.ones((4, 2)), np.ones(3) * a, a * a.T, square**2, a * kind(BLOCK.T), a @ s.csr_array(BLOCK.T)]
+    sums = [a.sum(axis=0), a.sum(axis=1), a.sum(), a.mean(axis=0), a.mean(axis=1), a.sum(axis=1, dtype="f"), a.max(axis=0)]
+    entries = kind((np.ones(3), (np.array([0, 2, 2]), np.array([1, 1, 1]))), shape=(3, 4))
+    return [products, sums, a.todense(), a.toarray(), a.tocsr(), a.tocsc(), a.tocoo(), a.T, 2 * a, a + a, entries.tocsr(), entries.tocsc(), a.getnnz(), pickle.loads(pickle.dumps(a))]
+
 
 
 def filled(made: Any) -> Any:
@@ -255,9 +268,9 @@ def test_the_package_stands_in_for_scipys(name):
 
 
 def assert_is_ours(found: Any) -> None:
-    """No array is of SciPy's own classes."""
+    """No array or matrix is of SciPy's own classes."""
     for each in found if isinstance(found, (list, tuple)) else [found]:
-        assert not isinstance(each, sp.sparray) or type(each).__module__ == "nnz._arrays", type(each)
+        assert not sp.issparse(each) or type(each).__module__.startswith("nnz."), type(each)
         if isinstance(each, (list, tuple)):
             assert_is_ours(each)
 

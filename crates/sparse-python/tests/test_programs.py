@@ -1,6 +1,8 @@
 """Programs of other libraries that take SciPy's arrays, with nnz's. Each library is skipped where it is not installed."""
 
 import importlib
+import subprocess
+import sys
 import warnings
 from contextlib import nullcontext
 
@@ -86,3 +88,25 @@ def test_anndata(ours):
     with ours():
         totals = cells.X.sum(axis=1)
     np.testing.assert_allclose(totals, theirs.sum(axis=1), rtol=1e-5)
+
+
+WRITING = """
+import {first}, {second}, nnz
+import scipy.sparse as sp
+for kind in ("array", "matrix"):
+    for format in ("csr", "csc"):
+        container = getattr(nnz, f"{{format}}_{{kind}}")
+        cells = anndata.AnnData(container(sp.eye_array(3, 2, dtype="f")), layers={{"counts": container((3, 2), dtype="f")}})
+        cells.write_h5ad("a.h5ad")
+        read = anndata.read_h5ad("a.h5ad")
+        assert read.X.format == format
+        assert (read.X != cells.X).nnz == 0
+        assert read.layers["counts"].nnz == 0
+"""
+
+
+@pytest.mark.parametrize("first, second", [("anndata", "nnz"), ("nnz", "anndata")])
+def test_anndata_writes(tmp_path, first, second):
+    pytest.importorskip("anndata")
+    program = WRITING.format(first=first, second=second)
+    subprocess.run([sys.executable, "-c", program], cwd=tmp_path, check=True)

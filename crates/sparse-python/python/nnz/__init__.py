@@ -12,12 +12,13 @@ from typing import Any
 
 import scipy.sparse as _scipy_sparse
 
-from . import io, linalg
+from . import _anndata, csgraph, io, linalg  # noqa: F401
 from ._arrays import bsr_array, coo_array, csc_array, csr_array, dia_array, dok_array, lil_array
 from ._batch import BatchCsr, compress
 from ._conformance import ConformanceReport, conformance
 from ._device import DeviceCoo, DeviceCsc, DeviceCsr, DeviceInfo, devices
 from ._functions import of_scipy
+from ._matrices import bsr_matrix, coo_matrix, csc_matrix, csr_matrix, dia_matrix, dok_matrix, lil_matrix
 from ._matrix_set import MatrixSet
 from ._picture import Picture, spy
 from ._plan import SpmmPlan, SpmvPlan, plan_spmm, plan_spmv
@@ -35,16 +36,24 @@ __all__ = [
     "SpmmPlan",
     "SpmvPlan",
     "bsr_array",
+    "bsr_matrix",
     "compress",
     "conformance",
     "coo_array",
+    "coo_matrix",
     "csc_array",
+    "csc_matrix",
+    "csgraph",
     "csr_array",
+    "csr_matrix",
     "devices",
     "dia_array",
+    "dia_matrix",
     "dok_array",
+    "dok_matrix",
     "io",
     "lil_array",
+    "lil_matrix",
     "linalg",
     "load_npz",
     "plan_spmm",

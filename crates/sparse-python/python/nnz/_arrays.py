@@ -1,7 +1,8 @@
 """SciPy's sparse arrays, whose products and conversions nnz computes on all cores.
 
 Each class is SciPy's of the same name with some methods replaced. A method computes here where the types are those of nnz
-(float32, float64, complex64, complex128; indices of one type), and is SciPy's otherwise: the results are the same.
+(float32, float64, complex64, complex128; indices of one type), and is SciPy's otherwise: the results are the same. SciPy's
+matrices (`csr_matrix`) are in `_matrices.py`.
 """
 
 from __future__ import annotations
@@ -19,9 +20,8 @@ TYPES = frozenset(np.dtype(char) for char in "fdFD")
 
 _REAL = frozenset(np.dtype(char) for char in "fd")
 
-#: The types of values and the largest indices that a constructor takes without SciPy's checks of types.
+#: The types of values that a constructor takes without SciPy's checks of types.
 _NUMBERS = frozenset(np.dtype(char) for char in "?bBhHiIlLfdgFDG")
-_LARGEST = {np.dtype(char): np.iinfo(char).max for char in "il"}
 
 #: Entries per row from which on NumPy adds the values of rows in less time than a product takes, which reads columns too.
 _LONG_ROWS = 64
@@ -81,6 +81,9 @@ class _Containers:
 class _Compressed(_Containers):
     """What CSR and CSC have in common: CSC of A is CSR of its transpose."""
 
+    #: The largest index of each type that the constructor takes without SciPy's checks.
+    _LARGEST = {np.dtype(char): np.iinfo(char).max for char in "il"}
+
     def __init__(self, arg1: Any, shape: Any = None, dtype: Any = None, copy: bool = False, *, maxprint: int | None = None) -> None:
         if copy or maxprint is not None or not (self._takes(arg1, shape, dtype) or self._takes_entries(arg1, shape, dtype)):
             super().__init__(arg1, shape=shape, dtype=dtype, copy=copy, maxprint=maxprint)
@@ -105,7 +108,7 @@ class _Compressed(_Containers):
         if data.dtype not in _NUMBERS or not (dtype is None or dtype is data.dtype) or indices.dtype is not indptr.dtype:
             return False
         rows, cols = shape
-        if not (type(rows) is type(cols) is int and 0 <= rows and 0 <= cols and max(rows, cols) <= _LARGEST.get(indices.dtype, -1)):
+        if not (type(rows) is type(cols) is int and 0 <= rows and 0 <= cols and max(rows, cols) <= self._LARGEST.get(indices.dtype, -1)):
             return False
         lines = self._swap(shape)[0]
         if not (data.ndim == indices.ndim == indptr.ndim == 1 and len(indptr) == lines + 1 and len(data) == len(indices)):
@@ -125,7 +128,8 @@ class _Compressed(_Containers):
         """Takes values and coordinates, with duplicates summed; False where SciPy has to."""
         if not (type(arg1) is tuple and len(arg1) == 2 and type(arg1[0]) is np.ndarray and arg1[0].dtype in TYPES):
             return False
-        made = coo_array(arg1, shape=shape, dtype=dtype)._to_compressed({"csr": csr_array, "csc": csc_array}[self._format])
+        container = self._csr_container if self._format == "csr" else self._csc_container
+        made = self._coo_container(arg1, shape=shape, dtype=dtype)._to_compressed(container)
         if made is not None:
             vars(self).update(vars(made))
         return made is not None
@@ -279,23 +283,54 @@ _CHECK_FORMAT = sp.csr_array.check_format
 _KNOWS_SCIPY = _NEW.keys() == {"_shape", "maxprint", "data", "indices", "indptr"}
 
 
-class csr_array(_Compressed, sp.csr_array):  # type: ignore[misc]
-    """:class:`scipy.sparse.csr_array` on all cores."""
+class Csr(_Compressed):
+    """What `csr_array` and `csr_matrix` have in common."""
 
-    def tocsc(self, copy: bool = False) -> csc_array:
-        made = self._to_other_axis(csc_array)
+    def tocsc(self: Any, copy: bool = False) -> Any:
+        made = self._to_other_axis(self._csc_container)
         return super().tocsc(copy=copy) if made is None else made
 
 
-class csc_array(_Compressed, sp.csc_array):  # type: ignore[misc]
-    """:class:`scipy.sparse.csc_array` on all cores."""
+class Csc(_Compressed):
+    """What `csc_array` and `csc_matrix` have in common."""
 
-    def tocsr(self, copy: bool = False) -> csr_array:
-        made = self._to_other_axis(csr_array)
+    def tocsr(self: Any, copy: bool = False) -> Any:
+        made = self._to_other_axis(self._csr_container)
         return super().tocsr(copy=copy) if made is None else made
 
 
-class coo_array(_Containers, sp.coo_array):  # type: ignore[misc]
+class Coo(_Containers):
+    """What `coo_array` and `coo_matrix` have in common."""
+
+    def tocsr(self: Any, copy: bool = False) -> Any:
+        made = self._to_compressed(self._csr_container)
+        return super().tocsr(copy=copy) if made is None else made
+
+    def tocsc(self: Any, copy: bool = False) -> Any:
+        made = self._to_compressed(self._csc_container)
+        return super().tocsc(copy=copy) if made is None else made
+
+    def _to_compressed(self: Any, container: Any) -> Any:
+        # SciPy chooses a type for indices that are none.
+        if self.dtype not in TYPES or self.ndim != 2 or self.nnz == 0:
+            return None
+        row, col = self.coords
+        try:
+            parts = _native.coo_to_compressed((self.shape, row, col, self.data), container._format == "csc")
+        except TypeError:
+            return None
+        return _compressed(container, self.shape, parts, canonical=True)
+
+
+class csr_array(Csr, sp.csr_array):  # type: ignore[misc]
+    """:class:`scipy.sparse.csr_array` on all cores."""
+
+
+class csc_array(Csc, sp.csc_array):  # type: ignore[misc]
+    """:class:`scipy.sparse.csc_array` on all cores."""
+
+
+class coo_array(Coo, sp.coo_array):  # type: ignore[misc]
     """:class:`scipy.sparse.coo_array`, which becomes CSR and CSC on all cores."""
 
     if hasattr(sp.coo_array, "__getitem__"):  # as of SciPy 1.17
@@ -304,25 +339,6 @@ class coo_array(_Containers, sp.coo_array):  # type: ignore[misc]
             found = super().__getitem__(key)
             # SciPy's result is of its own class.
             return retyped(found, coo_array) if sp.issparse(found) else found
-
-    def tocsr(self, copy: bool = False) -> csr_array:
-        made = self._to_compressed(csr_array)
-        return super().tocsr(copy=copy) if made is None else made
-
-    def tocsc(self, copy: bool = False) -> csc_array:
-        made = self._to_compressed(csc_array)
-        return super().tocsc(copy=copy) if made is None else made
-
-    def _to_compressed(self, container: Any) -> Any:
-        # SciPy chooses a type for indices that are none.
-        if self.dtype not in TYPES or self.ndim != 2 or self.nnz == 0:
-            return None
-        row, col = self.coords
-        try:
-            parts = _native.coo_to_compressed((self.shape, row, col, self.data), container is csc_array)
-        except TypeError:
-            return None
-        return _compressed(container, self.shape, parts, canonical=True)
 
 
 class bsr_array(_Containers, sp.bsr_array):  # type: ignore[misc]

@@ -13,6 +13,7 @@ import scipy.sparse.linalg as scipy_linalg
 from . import _native
 from ._arrays import TYPES, contiguous, csc_array, plain_arrays
 from ._device import DeviceMatrix
+from ._functions import ours
 from ._product import converted
 
 
@@ -135,9 +136,9 @@ def splu(
 ) -> Any:
     """:func:`scipy.sparse.linalg.splu`: factors for many right-hand sides.
 
-    They are of Cholesky where A is Hermitian and positive definite, else of LU with partial pivoting, by the crate faer. With
-    any of the other arguments, and of values that are not finite, they are SciPy's, which are SuperLU's. A singular matrix is a
-    `RuntimeError`, as there.
+    They are of Cholesky where A is Hermitian and positive definite, else of LU with partial pivoting and an order by COLAMD, by
+    the crate faer. With another order, other pivots or `options`, and of values that are not finite, they are SciPy's, which are
+    SuperLU's; `relax` and `panel_size` are SuperLU's alone. A singular matrix is a `RuntimeError`, as there.
     """
     others = {
         "permc_spec": permc_spec,
@@ -147,7 +148,8 @@ def splu(
         "options": options,
     }
     given = {name: value for name, value in others.items() if value is not None}
-    if not given and _is_ours(A):
+    is_default = permc_spec in (None, "COLAMD") and diag_pivot_thresh in (None, 1) and not options
+    if is_default and _is_ours(A):
         try:
             return Factors(A)
         except NotImplementedError:  # of values that are not finite
@@ -163,10 +165,10 @@ def factorized(A: Any) -> Callable[[Any], Any]:
 def spsolve(A: Any, b: Any, permc_spec: str | None = None, use_umfpack: bool = True) -> Any:
     """:func:`scipy.sparse.linalg.spsolve`: the x of A·x = b, for a dense b.
 
-    For a sparse b, of values that are not finite, and with `permc_spec`, it is SciPy's. There is no UMFPACK here. Of a singular
-    matrix x is NaN, with SciPy's warning.
+    For a sparse b, of values that are not finite, and with another order than `COLAMD`, it is SciPy's. There is no UMFPACK here.
+    Of a singular matrix x is NaN, with SciPy's warning.
     """
-    if permc_spec is None and _is_ours(A) and not sp.issparse(b):
+    if permc_spec in (None, "COLAMD") and _is_ours(A) and not sp.issparse(b):
         rhs = np.asarray(b)
         fits = rhs.ndim in (1, 2) and rhs.shape[0] == A.shape[0]
         if fits and np.result_type(A.dtype, rhs.dtype, np.float32) in TYPES:
@@ -176,7 +178,7 @@ def spsolve(A: Any, b: Any, permc_spec: str | None = None, use_umfpack: bool = T
                 A = _columns(A)
             else:
                 return x.ravel() if x.ndim == 1 or x.shape[1] == 1 else x
-    return scipy_linalg.spsolve(A, b, permc_spec=permc_spec, use_umfpack=use_umfpack)
+    return ours(scipy_linalg.spsolve(A, b, permc_spec=permc_spec, use_umfpack=use_umfpack))
 
 
 def _solution(A: Any, b: Any) -> Any:

@@ -7,13 +7,20 @@ from typing import Any
 
 import scipy.sparse as sp
 
-from . import _arrays
+from . import _arrays, _matrices
 
-_CLASSES = {getattr(sp, name): getattr(_arrays, name) for name in (f"{format}_array" for format in ("bsr", "coo", "csc", "csr", "dia", "dok", "lil"))}
+_FORMATS = ("bsr", "coo", "csc", "csr", "dia", "dok", "lil")
+
+#: nnz's class in place of each of SciPy's.
+CLASSES = {
+    getattr(sp, name): getattr(module, name)
+    for kind, module in (("array", _arrays), ("matrix", _matrices))
+    for name in (f"{format}_{kind}" for format in _FORMATS)
+}
 
 
 def of_scipy(module: Any, name: str) -> Any:
-    """A name of `scipy.sparse` or a module in it; of a function one whose sparse arrays are ours."""
+    """A name of `scipy.sparse` or a module in it; of a function one whose sparse results are ours."""
     found = getattr(module, name)
     if isinstance(found, type) or not callable(found):
         return found
@@ -28,6 +35,6 @@ def of_scipy(module: Any, name: str) -> Any:
 
 
 def ours(result: Any) -> Any:
-    """A sparse array of SciPy's as nnz's, without a copy; everything else as it is."""
-    container = _CLASSES.get(type(result))
+    """A sparse array or matrix of SciPy's as nnz's, without a copy; everything else as it is."""
+    container = CLASSES.get(type(result))
     return result if container is None else _arrays.retyped(result, container)

@@ -26,10 +26,15 @@ def mmread(source: Any, *, spmatrix: bool = False, format: str = "coo") -> Any:
     """The matrix of a Matrix Market file: `coo` with the entries in the order of the file, `csr` or `csc`; dense if it says so.
 
     A path that ends in `.mtx` or `.mtx.gz` is read by nnz, which refuses what breaks the format; another source by SciPy.
-    With `spmatrix` a sparse one is a matrix of SciPy's, `coo_matrix` for instance.
+    With `spmatrix` a sparse one is a `coo_matrix`, `csr_matrix` or `csc_matrix`.
     """
     read = _array_of(source, format)
-    return getattr(sp, f"{read.format}_matrix")(read) if spmatrix and sp.issparse(read) else read
+    return _as_matrix(read) if spmatrix and sp.issparse(read) else read
+
+
+def _as_matrix(array: Any) -> Any:
+    """An array as a matrix of the same format, which shares its memory."""
+    return ours(getattr(sp, f"{array.format}_matrix")(array))
 
 
 def _array_of(source: Any, format: str) -> Any:
@@ -124,17 +129,17 @@ def mmwrite(target: Any, a: Any, *arguments: Any, **options: Any) -> None:
 
 
 def load_npz(file: Any) -> Any:
-    """The matrix of a file of :func:`scipy.sparse.save_npz`, in its format and checked; CSR has its indices sorted."""
+    """The array or matrix of a file of :func:`scipy.sparse.save_npz`, in its format and checked; CSR has its indices sorted."""
     if isinstance(file, (str, os.PathLike)) and os.fspath(file).endswith(".npz"):
         format, headers = _contents(file)
         if _has_our_types(format, headers):
             matrix = _read(file, format, headers["indptr" if format == "csr" else "row"][1])
             if (matrix.nnz,) == headers["data"][0]:
-                return matrix
+                return matrix if "_is_array" in headers else _as_matrix(matrix)
     matrix = sp.load_npz(file)
     if matrix.format in ("csr", "csc"):
         matrix.check_format(full_check=True)
-    return ours(matrix if isinstance(matrix, sp.sparray) else getattr(sp, f"{matrix.format}_array")(matrix))
+    return ours(matrix)
 
 
 #: Shape and type of each array of a `.npz` file.

@@ -1,0 +1,61 @@
+"""SciPy's sparse matrices, in which `*` multiplies matrices, for programs that were written for them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ._arrays import Coo, Csc, Csr
+
+
+class _Containers:
+    """What all classes have in common: those that SciPy's methods make their results of."""
+
+    _csr_container = property(lambda _: csr_matrix)
+    _csc_container = property(lambda _: csc_matrix)
+    _coo_container = property(lambda _: coo_matrix)
+    _bsr_container = property(lambda _: bsr_matrix)
+    _dia_container = property(lambda _: dia_matrix)
+    _dok_container = property(lambda _: dok_matrix)
+    _lil_container = property(lambda _: lil_matrix)
+
+
+class _Compressed(_Containers):
+    """What CSR and CSC have in common, other than arrays."""
+
+    #: SciPy looks at the elements of wider indices, and makes them int32 where they fit.
+    _LARGEST = {np.dtype("i"): np.iinfo("i").max}
+
+    def _sum_along(self, axis: int) -> Any:
+        sums = super()._sum_along(axis)  # type: ignore[misc]
+        return None if sums is None else self._ascontainer(sums if axis == 0 else sums[:, None])  # type: ignore[attr-defined]
+
+
+class csr_matrix(_Compressed, Csr, sp.csr_matrix):  # type: ignore[misc]
+    """:class:`scipy.sparse.csr_matrix` on all cores."""
+
+
+class csc_matrix(_Compressed, Csc, sp.csc_matrix):  # type: ignore[misc]
+    """:class:`scipy.sparse.csc_matrix` on all cores."""
+
+
+class coo_matrix(_Containers, Coo, sp.coo_matrix):  # type: ignore[misc]
+    """:class:`scipy.sparse.coo_matrix`, which becomes CSR and CSC on all cores."""
+
+
+class bsr_matrix(_Containers, sp.bsr_matrix):  # type: ignore[misc]
+    """:class:`scipy.sparse.bsr_matrix`, which becomes the classes here."""
+
+
+class dia_matrix(_Containers, sp.dia_matrix):  # type: ignore[misc]
+    """:class:`scipy.sparse.dia_matrix`, which becomes the classes here."""
+
+
+class dok_matrix(_Containers, sp.dok_matrix):  # type: ignore[misc]
+    """:class:`scipy.sparse.dok_matrix`, which becomes the classes here."""
+
+
+class lil_matrix(_Containers, sp.lil_matrix):  # type: ignore[misc]
+    """:class:`scipy.sparse.lil_matrix`, which becomes the classes here."""
