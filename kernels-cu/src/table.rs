@@ -22,6 +22,7 @@ const HEADERS: &[Header] = kernels_core::headers!(
         "load_plainly.cuh",
         "look_back.cuh",
         "look_back_in_groups.cuh",
+        "merge.cuh",
         "multiply.cuh",
         "neighbours.cuh",
         "pack.cuh",
@@ -122,6 +123,14 @@ pub(crate) const FILES: &[File] = kernels_core::files!(
             ["sddmm_quads_count", "sddmm_quads_fill", "sddmm_quads"],
             [SCALAR, IDX, OFF, TEAM]
         ),
+        file!(
+            "cu",
+            HEADERS,
+            "spgemm_merge",
+            ["spgemm_merge_sample", "spgemm_merge_count", "spgemm_merge_columns"],
+            [IDX, OFF, BLOCK, WAYS]
+        ),
+        file!("cu", HEADERS, "spgemm_merge_values", ["spgemm_merge_values"], [SCALAR, IDX, OFF, WAYS]),
         file!(
             "cu",
             HEADERS,

@@ -72,6 +72,7 @@ const FIXED: &[&str] = &[
     "MAX_PASSES",
     "COUNT_BITS",
     "SLEEP",
+    "SLEEP_OF_CHAINS",
 ];
 
 #[test]

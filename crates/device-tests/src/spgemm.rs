@@ -210,6 +210,62 @@ pub fn strips_keep_no_places(library: &Library) {
     });
 }
 
+/// Products with few entries in each row of A: of stencils, of grids of half the extent, of rows of 0 to 16 and of 32 entries, and of
+/// blocks of rows with more elements of C than a work-group collects.
+pub fn merges_are_those_of_the_reference(library: &Library) {
+    let cross = [[0, -1, 0], [0, 0, -1], [0, 0, 0], [0, 0, 1], [0, 1, 0]];
+    let grid = [1, 40, 37];
+    let (a, between) = (stencil(grid, &cross), prolongation(grid, true));
+    let product = Operations::spgemm(&Reference, &a, &between).unwrap();
+    let swapped = between.triplets().map(|(row, col, value)| (col, row, value));
+    let restriction = Coo::from_triplets(between.ncols(), between.nrows(), swapped).unwrap();
+    let restriction: Wide<Host> = Reference.convert(&restriction, &Duplicates::Sum).unwrap();
+    let from = |rows: usize, cols: usize, length: fn(usize) -> usize| {
+        let entries = (0..rows)
+            .flat_map(|row| (0..length(row)).map(move |k| (row, (row * 7 + k * 31) % cols, 1.0 + k as f64)));
+        let coo = Coo::<f64, Host, i64>::from_triplets(rows, cols, entries).unwrap();
+        let matrix: Wide<Host> = Reference.convert(&coo, &Duplicates::Sum).unwrap();
+        matrix
+    };
+    let factors = [
+        (a.clone(), a.clone()),
+        (a, between),
+        (restriction, product),
+        (from(1000, 300, |row| row % 17), from(300, 1 << 20, |row| row % 16)),
+        (from(600, 600, |_| 32), from(600, 5003, |_| 16)),
+    ];
+    for (a, b) in factors {
+        compare(library, &a, &b, |algorithm| algorithm == "merge");
+        each_device(library, |backend| {
+            let is_there = |algorithm: &sparse_core::Algorithm| algorithm.name == "merge";
+            if !SpgemmKernel::<Wide<Device>>::spgemm_algorithms(backend).iter().any(is_there) {
+                return;
+            }
+            let (a, b) = (a.to_device(backend).unwrap(), b.to_device(backend).unwrap());
+            let choice = |options| SpgemmPlan::new(backend, &a, &b, &options).unwrap().choice().to_string();
+            assert_eq!(choice(PlanOptions::forced("merge")), "merge: forced by PlanOptions::algorithm");
+            assert_eq!(choice(PlanOptions::once()).starts_with("merge: "), a.nnz() <= 10 * a.nrows());
+        });
+    }
+}
+
+/// Rows of A or of C that are too long to merge have bins, whatever is forced.
+pub fn rows_that_do_not_merge_have_bins(library: &Library) {
+    let columns = std::iter::once(0).chain(0..33).collect();
+    let long = Csr::<f64>::new(5, 40, vec![0, 1, 34, 34, 34, 34], columns, vec![1.0; 34]).unwrap();
+    let many = Csr::<f64>::new(2, 2, vec![0, 2, 3], vec![0, 1, 1], vec![1.0; 3]).unwrap();
+    let wide = Csr::<f64>::new(2, 1200, vec![0, 600, 1200], (0..1200).collect(), vec![1.0; 1200]).unwrap();
+    for (a, b) in [(long, Csr::identity(40).unwrap()), (many, wide)] {
+        let expected = Operations::spgemm(&Reference, &a, &b).unwrap();
+        each_device(library, |backend| {
+            let (a, b) = (a.to_device(backend).unwrap(), b.to_device(backend).unwrap());
+            let mut plan = SpgemmPlan::new(backend, &a, &b, &PlanOptions::once()).unwrap();
+            assert_eq!(plan.choice().algorithm, "by_row");
+            assert_eq!(plan.run(&a, &b).unwrap().to_host(backend).unwrap(), expected);
+        });
+    }
+}
+
 /// A plan says what runs where it cannot keep the products as it was told to.
 pub fn plans_name_the_algorithm_that_runs(library: &Library) {
     let a = Csr::<f64>::new(2, 2, vec![0, 2, 3], vec![0, 1, 1], vec![1.0, 2.0, 3.0]).unwrap();

@@ -2,6 +2,7 @@
 
 use crate::{each_device, values};
 use sparse_core::op::{Op, Triangular, TrisolveKernel, TrisolvePlan};
+use sparse_core::reference::Reference;
 use sparse_core::{Algorithm, Backend, Csr, Error, PlanOptions, Scalar, Space, SparseFormat, c64};
 use sparse_device::{Device, Library};
 
@@ -63,6 +64,44 @@ pub fn complex_quotients_neither_overflow_nor_underflow(library: &Library) {
             }
         }
     });
+}
+
+/// Solves with more rows than a device works on at once, of which each needs the one before it, or some of the rows before
+/// it: a grid, a chain, a chain with another entry in every third row, and rows that need others far away.
+pub fn solves_of_chains_are_those_of_the_reference(library: &Library) {
+    let n: usize = 150_000;
+    let entries = |of: fn(usize) -> Option<usize>| {
+        (0..n).flat_map(move |row| {
+            let below = [row.checked_sub(1), of(row), Some(row)];
+            below.into_iter().flatten().map(move |col| (row, col, if row == col { 2.0 } else { 0.5 }))
+        })
+    };
+    let chain = Csr::<f64>::from_triplets(n, n, entries(|_| None)).unwrap();
+    let jumps =
+        Csr::<f64>::from_triplets(n, n, entries(|row| (row % 3 == 0 && row > 0).then(|| row / 2))).unwrap();
+    let of_far =
+        |row: usize| [row.checked_sub(5000), row.checked_sub(31_000), Some(row)].into_iter().flatten();
+    let of_row = |row| of_far(row).map(move |col| (row, col, if row == col { 2.0 } else { 0.5 }));
+    let far = Csr::<f64>::from_triplets(n, n, (0..n).flat_map(of_row)).unwrap();
+    for a in [sparse_generate::stencil_5::<f64>(300, 500).unwrap(), chain, jumps, far] {
+        for system in [Triangular::lower(), Triangular::upper(), Triangular::lower().with_op(Op::Transpose)] {
+            let b = values::<f64>(n, 1);
+            let mut expected = vec![0.0; n];
+            let mut plan = TrisolvePlan::new(&Reference, &a, system, &PlanOptions::once()).unwrap();
+            plan.run(&a, &b, &mut expected).unwrap();
+            each_device(library, |backend| {
+                let algorithms = <Device as TrisolveKernel<Csr<f64, Device>>>::trisolve_algorithms(backend);
+                if algorithms.iter().all(|algorithm| algorithm.name != "waiting") {
+                    return;
+                }
+                let a = a.to_device(backend).unwrap();
+                let (b, mut x) = (backend.upload(&b).unwrap(), backend.zeros::<f64>(n).unwrap());
+                let mut plan = TrisolvePlan::new(backend, &a, system, &PlanOptions::default()).unwrap();
+                plan.run(&a, Device::view(&b), Device::view_mut(&mut x)).unwrap();
+                assert_eq!(backend.download(&x).unwrap(), expected, "{system:?}");
+            });
+        }
+    }
 }
 
 fn passes_over_zeros(backend: &Device) {

@@ -50,6 +50,8 @@ defines! {
     WORDS: "WIDE" = "0" | "1" | "2";
     /// The bytes of neighbouring columns that a work-item reads at once.
     PACK_BYTES: "PACK_BYTES" = "8" | "16";
+    /// The most entries of a row of A that a work-item merges.
+    WAYS: "WAYS" = "8" | "16" | "32";
     /// 1 if local memory is padded.
     PADDED: "PADDED" = "0" | "1";
 }

@@ -1,6 +1,6 @@
 //! Faults of products of two sparse matrices.
 
-use super::{DIAGONAL, Fault, Kind, LONG_ROWS, ROWS, both, by, cu, each};
+use super::{DIAGONAL, Fault, Kind, LONG_ROWS, ROWS, WHOLE_WORDS, both, by, cu, each};
 
 pub(super) const FAULTS: &[Fault] = &[
     Fault {
@@ -109,6 +109,24 @@ pub(super) const FAULTS: &[Fault] = &[
         place: cu("spgemm_strips_sum", "at < end; at++)", "at < end - 1; at++)"),
         found_by: &[by("spgemm/csr", "strips"), by("spgemm/csc", "strips")],
         case: DIAGONAL,
+    },
+    Fault {
+        kind: Kind::DroppedEntry,
+        what: "the last column of a row of B is left out of merges",
+        place: cu("spgemm_merge", "return at[way] < ends[way] ?", "return at[way] + 1 < ends[way] ?"),
+        found_by: &[by("spgemm/csr", "merge"), by("spgemm/csc", "merge")],
+        case: WHOLE_WORDS,
+    },
+    Fault {
+        kind: Kind::DroppedEntry,
+        what: "only the last product of a merged sum is taken",
+        place: cu(
+            "spgemm_merge_values",
+            "sum += mul(factors[way], to_acc(values[way]));",
+            "sum = mul(factors[way], to_acc(values[way]));",
+        ),
+        found_by: &[by("spgemm/csr", "merge"), by("spgemm/csc", "merge")],
+        case: WHOLE_WORDS,
     },
     Fault {
         kind: Kind::DroppedEntry,

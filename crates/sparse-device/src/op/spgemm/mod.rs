@@ -11,6 +11,9 @@
 //! | bitmap | the bits of a window of columns after the other | global |
 //! | split | the bits of all columns, by a work-group for each 1024 entries of A | global |
 //!
+//! Where all rows of A have few entries and are like their neighbours, a plan of few calls has no bins: a work-item
+//! merges the rows of B that a row of A names ([`merge`]).
+//!
 //! Columns are found once, into memory for as many as there are products, and moved together; where there is no memory
 //! for so many, they are counted first and found again.
 //!
@@ -25,6 +28,7 @@
 //! of chunks, but where the products of an entry are divided between work-items, whose sums are added.
 
 mod chunks;
+mod merge;
 mod pattern;
 mod places;
 mod row_bins;
@@ -35,10 +39,12 @@ mod values;
 
 use super::available_algorithms::Needs;
 use crate::Device;
+use crate::buffer::RawBuffer;
 use crate::defines::Defines;
 use crate::index_type::IndexType;
 use crate::lanes::LANES;
 use crate::primitive::raw::RawCompressed;
+use merge::{MergedRows, Rows};
 use row_sizes::ProductCounts;
 use sparse_core::format::IndexOrder;
 use sparse_core::format::estimate::Sizes;
@@ -101,6 +107,13 @@ algorithms! {
         )
         .preprocessing("as places, and the products of the first of up to 128 rows in place of those of all"),
         Needs::SharedMemory(strips::SUM_FILE);
+
+        Merge = Algorithm::new(
+            "merge",
+            "CUDA, plans of fewer than 16 calls, without a mask: rows of A have up to 32 entries, which name rows of B near those of the row before, and rows of B are in order without repetitions",
+        )
+        .preprocessing("the pattern of C"),
+        Needs::File(merge::FILE);
     }
 }
 
@@ -172,7 +185,40 @@ impl Teams {
 pub struct SpgemmPlan<I: Index, O: Index> {
     choice: Choice,
     pattern: Arc<CompressedPattern<Device, I, O>>,
-    sums: ValueSums,
+    values: Values,
+}
+
+/// The method that finds the values of C.
+#[derive(Debug)]
+enum Values {
+    Sums(ValueSums),
+    Merged(MergedRows),
+}
+
+impl Values {
+    /// Writes the values of C.
+    fn run(&self, backend: &Device, factors: Factors<'_>, c: RawCompressed<'_>) -> Result<()> {
+        match self {
+            Self::Sums(sums) => sums.run(backend, factors, c),
+            Self::Merged(rows) => rows.run(backend, factors, c),
+        }
+    }
+
+    /// The algorithm, where it is another than `by_row`.
+    fn algorithm(&self) -> Option<SpgemmAlgorithm> {
+        match self {
+            Self::Sums(sums) => sums.stored_algorithm(),
+            Self::Merged(_) => Some(SpgemmAlgorithm::Merge),
+        }
+    }
+
+    /// Bytes on the device.
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Sums(sums) => sums.bytes(),
+            Self::Merged(_) => 0,
+        }
+    }
 }
 
 impl<I: Index, O: Index> KernelPlan for SpgemmPlan<I, O> {
@@ -181,7 +227,7 @@ impl<I: Index, O: Index> KernelPlan for SpgemmPlan<I, O> {
     }
 
     fn workspace_bytes(&self) -> usize {
-        self.pattern.offsets().bytes() + self.pattern.indices().bytes() + self.sums.bytes()
+        self.pattern.offsets().bytes() + self.pattern.indices().bytes() + self.values.bytes()
     }
 }
 
@@ -214,38 +260,48 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SpgemmKernel<Compressed<A, T, Devic
         let is_repeated = options.algorithm.is_none() && options.expected_calls >= places::CALLS;
         let calls = is_repeated.then_some(options.expected_calls);
         let stored = StoredProducts::new(factors, algorithm, calls);
-        let (pattern, sums) = match mask {
+        let (pattern, values) = match mask {
             Some(mask) => {
                 let has_places = stored != StoredProducts::None;
-                (mask_pattern(mask)?.clone(), masked_sums(self, factors, mask.into(), has_places)?)
+                let sums = masked_sums(self, factors, mask.into(), has_places)?;
+                (mask_pattern(mask)?.clone(), Values::Sums(sums))
             }
             None => {
-                let (found, sums) =
-                    SumSearch::new(self, factors, algorithm, stored)?.find(IndexType::of::<O>())?;
+                let merge = match (&options.algorithm, algorithm) {
+                    (Some(_), SpgemmAlgorithm::Merge) => Some(Rows::All),
+                    (None, _) if !is_repeated => Some(Rows::Alike),
+                    _ => None,
+                };
+                let (offsets, indices, values) =
+                    find(self, factors, (algorithm, stored), merge, IndexType::of::<O>())?;
                 let shape = (factors.left.rows, factors.right.cols);
-                let (offsets, indices) = (found.offsets.of(), found.indices.of());
                 // SAFETY: the offsets are sums of the lengths of rows, and the kernels wrote so many columns of the
                 // right factor to each row, in order and each once. Extents are those of factors, which have the same
                 // type of indices.
                 let pattern = unsafe {
-                    CompressedPattern::new_unchecked(shape, offsets, indices, IndexOrder::CANONICAL)
+                    CompressedPattern::new_unchecked(shape, offsets.of(), indices.of(), IndexOrder::CANONICAL)
                 };
-                (Arc::new(pattern), sums)
+                (Arc::new(pattern), values)
             }
         };
-        let choice = match (sums.stored_algorithm(), algorithm) {
-            (Some(found), _) if is_repeated => {
-                let repeated = (found, "a plan of many calls");
-                self.choose("spgemm", options, self.offered::<SpgemmAlgorithm>(), repeated)?.1
+        let choose = |found| self.choose("spgemm", options, self.offered::<SpgemmAlgorithm>(), found);
+        let choice = match (values.algorithm(), algorithm) {
+            (Some(found), _) if is_repeated => choose((found, "a plan of many calls"))?.1,
+            (Some(SpgemmAlgorithm::Merge), SpgemmAlgorithm::ByRow) => {
+                choose((SpgemmAlgorithm::Merge, "rows of A are short enough to merge"))?.1
             }
-            (found, SpgemmAlgorithm::Places | SpgemmAlgorithm::Chunks | SpgemmAlgorithm::Strips)
-                if found != Some(algorithm) =>
-            {
+            (
+                found,
+                SpgemmAlgorithm::Places
+                | SpgemmAlgorithm::Chunks
+                | SpgemmAlgorithm::Strips
+                | SpgemmAlgorithm::Merge,
+            ) if found != Some(algorithm) => {
                 in_place_of(algorithm, found.unwrap_or(SpgemmAlgorithm::ByRow), factors, mask.is_some())
             }
             _ => choice,
         };
-        Ok(SpgemmPlan { choice, pattern, sums })
+        Ok(SpgemmPlan { choice, pattern, values })
     }
 
     fn spgemm_pattern(&self, plan: &Self::Plan) -> (PatternId, usize) {
@@ -263,7 +319,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SpgemmKernel<Compressed<A, T, Devic
         b: &Compressed<A, T, Device, I, O>,
         c: &mut Compressed<A, T, Device, I, O>,
     ) -> Result<()> {
-        plan.sums.run(self, Factors::new(a, b), (&*c).into())
+        plan.values.run(self, Factors::new(a, b), (&*c).into())
     }
 
     unsafe fn run_spgemm_new(
@@ -275,9 +331,26 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SpgemmKernel<Compressed<A, T, Devic
         // Every row with entries is in a bin, whose kernel writes all of them.
         let values = self.allocate(plan.pattern.indices().len)?;
         let c = Compressed::from_pattern(plan.pattern.clone(), values)?;
-        plan.sums.run(self, Factors::new(a, b), (&c).into())?;
+        plan.values.run(self, Factors::new(a, b), (&c).into())?;
         Ok(c)
     }
+}
+
+/// The offsets and columns of C, and the method that finds its values: that of these rows, if they can merge, else by bins.
+fn find(
+    backend: &Device,
+    factors: Factors<'_>,
+    (algorithm, stored): (SpgemmAlgorithm, StoredProducts),
+    merge: Option<Rows>,
+    offset: IndexType,
+) -> Result<(RawBuffer, RawBuffer, Values)> {
+    if let Some(rows) = merge
+        && let Some(found) = MergedRows::find(backend, factors, offset, rows)?
+    {
+        return Ok((found.offsets, found.indices, Values::Merged(found.rows)));
+    }
+    let (found, sums) = SumSearch::new(backend, factors, algorithm, stored)?.find(offset)?;
+    Ok((found.offsets, found.indices, Values::Sums(sums)))
 }
 
 /// The choice of a plan that runs another algorithm than the one that was forced, with the reason.
@@ -291,6 +364,8 @@ fn in_place_of(
         "takes no B whose rows may have a column twice"
     } else if is_masked && forced != SpgemmAlgorithm::Places {
         "takes no mask"
+    } else if forced == SpgemmAlgorithm::Merge {
+        "takes rows of A of up to 32 entries and 512 products, and rows of B in order"
     } else if forced == SpgemmAlgorithm::Strips {
         "finds no rows that repeat, or no memory for their products"
     } else {
