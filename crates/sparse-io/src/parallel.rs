@@ -21,9 +21,9 @@ pub(crate) fn join<A: Send, B: Send>(a: impl FnOnce() -> A + Send, b: impl FnOnc
     if is_forked() { (a(), b()) } else { rayon::join(a, b) }
 }
 
-/// Calls `work` with 0, …, `count` − 1. Not generic, so that rayon's code is compiled once and not for every type.
+/// Calls `work` with 0, …, `count` − 1, on this thread if there is one call alone. Not generic, so that rayon's code is compiled once and not for every type.
 fn for_each_index(count: usize, work: &(dyn Fn(usize) + Sync)) {
-    if is_forked() {
+    if count < 2 || is_forked() {
         (0..count).for_each(work);
     } else {
         (0..count).into_par_iter().with_max_len(1).for_each(work);

@@ -8,7 +8,7 @@ use super::word::{EIGHT, eight_digits};
 /// The most digits of which any number fits 64 bits, and the largest power of ten that does.
 pub(super) const MAX_DIGITS: usize = 19;
 
-const POWERS_OF_TEN: [u64; MAX_DIGITS + 1] = {
+pub(super) const POWERS_OF_TEN: [u64; MAX_DIGITS + 1] = {
     let mut powers = [1; MAX_DIGITS + 1];
     let mut k = 1;
     while k <= MAX_DIGITS {

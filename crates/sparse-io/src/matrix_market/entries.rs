@@ -7,7 +7,7 @@ use super::triplets::{PartMut, Triplets};
 use crate::parallel;
 use crate::source::Text;
 use sparse_core::error::show_number;
-use sparse_core::{Index, Result, Scalar, c64};
+use sparse_core::{DType, Index, Result, Scalar, c64};
 use std::ops::Range;
 
 /// A coordinate file, cut into parts that threads read on their own.
@@ -43,16 +43,19 @@ impl<'a> Body<'a> {
         Ok(triplets)
     }
 
-    /// Reads the entries of a block of the file behind those of `triplets`, which have `bounds` more from `at` on;
-    /// `tally` is that of the blocks before it.
-    pub(super) fn read_block<T: Scalar, R: Index, C: Index>(
+    /// Reads all entries to the start of `triplets`, which are as many as [`bound`](Self::bound) or more, on this
+    /// thread alone.
+    pub(super) fn read_alone<T: Scalar, R: Index, C: Index>(
         &self,
         triplets: &mut Triplets<T, R, C>,
-        (at, bounds): (usize, &[usize]),
-        tally: &mut Tally,
-    ) -> Result<()> {
-        let tallies = self.fill(triplets, at, bounds)?;
-        self.check(tallies, tally)
+    ) -> Result<Tally> {
+        let (all, length) = (self.header.body_at..self.text.bytes.len(), triplets.values.len());
+        self.read_part(all, triplets.split(&[length]).swap_remove(0))
+    }
+
+    /// The most entries of all parts.
+    pub(super) fn bound(&self) -> usize {
+        self.parts.iter().map(|part| self.bound_of(part)).sum()
     }
 
     /// Reads the entries of a partition, whose claims of the header [`Tally`] is to be compared with.
@@ -62,35 +65,24 @@ impl<'a> Body<'a> {
         Ok((triplets, all))
     }
 
-    /// The most entries of each part.
-    pub(super) fn bounds(&self) -> Vec<usize> {
+    /// The most entries of a part.
+    fn bound_of(&self, part: &Range<usize>) -> usize {
         let images = if self.header.info.symmetry == Symmetry::General { 1 } else { 2 };
-        parallel::map(self.parts.clone(), &|part| images * self.count_lines(part))
+        images * self.count_lines(part.clone())
     }
 
     fn read_parts<T: Scalar, R: Index, C: Index>(&self) -> Result<(Triplets<T, R, C>, Vec<Tally>)> {
-        let bounds = self.bounds();
+        let bounds = parallel::map(self.parts.clone(), &|part| self.bound_of(&part));
         let mut triplets = Triplets::with_length(bounds.iter().sum());
-        let tallies = self.fill(&mut triplets, 0, &bounds)?;
+        let parts = self.parts.iter().cloned().zip(triplets.split(&bounds)).collect();
+        let tallies = parallel::map(parts, &|(part, output)| self.read_part(part, output));
+        let tallies = tallies.into_iter().collect::<Result<Vec<_>>>()?;
+        triplets.close_gaps(&bounds, tallies.iter().map(|tally| tally.entries));
         Ok((triplets, tallies))
     }
 
-    /// Reads the entries to `triplets` from `at` on, of which each part has as many as `bounds` says.
-    fn fill<T: Scalar, R: Index, C: Index>(
-        &self,
-        triplets: &mut Triplets<T, R, C>,
-        at: usize,
-        bounds: &[usize],
-    ) -> Result<Vec<Tally>> {
-        let parts = self.parts.iter().cloned().zip(triplets.split(at, bounds)).collect();
-        let tallies = parallel::map(parts, &|(part, output)| self.read_part(part, output));
-        let tallies = tallies.into_iter().collect::<Result<Vec<_>>>()?;
-        triplets.close_gaps(at, bounds, tallies.iter().map(|tally| tally.entries));
-        Ok(tallies)
-    }
-
     /// Adds the counts of the parts to those of the blocks before, and checks both.
-    fn check(&self, tallies: Vec<Tally>, tally: &mut Tally) -> Result<()> {
+    pub(super) fn check(&self, tallies: Vec<Tally>, tally: &mut Tally) -> Result<()> {
         self.check_number(&tallies, tally.lines)?;
         let before = std::mem::take(tally).before_this_text();
         *tally = tallies.into_iter().fold(before, Tally::join);
@@ -181,7 +173,7 @@ impl<'a> Body<'a> {
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     pub(super) lines: usize,
-    entries: usize,
+    pub(super) entries: usize,
     pub(super) below: Option<usize>,
     pub(super) above: Option<usize>,
 }
@@ -336,7 +328,8 @@ impl<'a> Entries<'a> {
     #[inline(always)]
     pub(super) fn convert<T: Scalar>(&self, value: c64) -> Result<T> {
         let converted = T::from_c64(value);
-        if value.is_finite() && !converted.is_finite() {
+        let is_double = const { matches!(T::DTYPE, DType::F64 | DType::C64) };
+        if !is_double && value.is_finite() && !converted.is_finite() {
             return Err(self.error(format!("{} does not fit {}", show_number(value), T::DTYPE)));
         }
         Ok(converted)

@@ -4,6 +4,8 @@
 //! what is refused.
 
 mod array;
+mod blocks;
+mod collector;
 mod coo;
 mod csr;
 mod decimal;
@@ -13,6 +15,7 @@ mod header;
 mod integers;
 mod partition;
 mod plain;
+mod short_line;
 mod stream;
 mod token;
 mod triplets;

@@ -5,6 +5,7 @@
 
 use super::decimal;
 use super::header::Field;
+use super::short_line;
 use super::token::{is_blank, is_integer};
 use sparse_core::c64;
 
@@ -22,6 +23,15 @@ pub(super) struct Line {
 /// The line that `text` starts with, if it is a plain one.
 #[inline(always)]
 pub(super) fn read(text: &[u8], field: Field) -> Option<Line> {
+    match short_line::read(text, field) {
+        None => read_bytes(text, field),
+        short => short,
+    }
+}
+
+/// The line that `text` starts with, read byte by byte.
+#[inline(never)]
+fn read_bytes(text: &[u8], field: Field) -> Option<Line> {
     let mut rest = text;
     skip_blanks(&mut rest);
     let row = whole(&mut rest)?;
@@ -93,6 +103,7 @@ fn integer(rest: &mut &[u8]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn read_line(line: &str, field: Field) -> Option<(usize, usize, c64, usize)> {
         let text = format!("{line}12345678 1 1.0\n");
@@ -133,6 +144,44 @@ mod tests {
             ("1 1 1\n", Field::Complex),
         ] {
             assert_eq!(read_line(line, field), None, "{line:?}");
+        }
+    }
+
+    /// The line that a text starts with, as bits.
+    fn bits(line: Option<Line>) -> Option<(usize, usize, u64, usize)> {
+        line.map(|line| (line.row, line.col, line.value.re.to_bits(), line.length))
+    }
+
+    proptest! {
+        #[test]
+        fn short_lines_are_those_that_are_read_byte_by_byte(
+            line in r"([0-9]{0,10}[ \t]{0,2}){2}[-+]?[0-9]{0,10}(\.[0-9]{0,18})?([eE][-+]?[0-9]{1,3})?[ \r]?",
+            ends in any::<bool>(),
+        ) {
+            let after = if ends { "\n7 8 9\n".repeat(20) } else { String::new() };
+            let text = line + &after;
+            for field in [Field::Pattern, Field::Integer, Field::Real] {
+                let short = bits(short_line::read(text.as_bytes(), field));
+                prop_assert!(short.is_none() || short == bits(read_bytes(text.as_bytes(), field)), "{:?}", text);
+            }
+        }
+    }
+
+    #[test]
+    fn lines_of_usual_numbers_are_short() {
+        let rest = "1 1 1\n".repeat(20);
+        for (line, field) in [
+            ("1 2\n", Field::Pattern),
+            ("12345678 12345678 -12\n", Field::Integer),
+            ("1 2 0.5\n", Field::Real),
+            ("1 2 5\r\n", Field::Real),
+            ("1234567 1234567 -0.12345678901234567\n", Field::Real),
+            ("1234567 1234567 -1.2345678901234567e-01\n", Field::Real),
+            ("12345678 12345678 12345678.12345678901                        \n", Field::Real),
+        ] {
+            let text = format!("{line}{rest}");
+            let short = bits(short_line::read(text.as_bytes(), field));
+            assert!(short.is_some_and(|(.., length)| length == line.len()), "{line:?}");
         }
     }
 }

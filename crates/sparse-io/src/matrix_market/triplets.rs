@@ -27,22 +27,40 @@ impl<T: Scalar, R: Index, C: Index> Triplets<T, R, C> {
         Self { rows, cols, values }
     }
 
-    /// Makes the arrays longer by `more` entries, to be filled, of `most` in all.
-    pub(super) fn extend(&mut self, more: usize, most: usize, reserve: &mut Reserve<'_>) -> Result<()> {
-        grow(&mut self.rows, more, most, reserve)?;
-        grow(&mut self.cols, more, most, reserve)?;
-        grow(&mut self.values, more, most, reserve)?;
-        let length = self.values.len() + more;
-        self.rows.resize(length, R::cast(0));
-        self.cols.resize(length, C::cast(0));
-        self.values.resize(length, T::ZERO);
+    /// Makes the arrays as long as `length`, if they are shorter.
+    pub(super) fn lengthen(&mut self, length: usize, reserve: &mut Reserve<'_>) -> Result<()> {
+        let more = length.saturating_sub(self.values.len());
+        if more > 0 {
+            grow(&mut self.rows, more, usize::MAX, reserve)?;
+            grow(&mut self.cols, more, usize::MAX, reserve)?;
+            grow(&mut self.values, more, usize::MAX, reserve)?;
+            self.rows.resize(length, R::cast(0));
+            self.cols.resize(length, C::cast(0));
+            self.values.resize(length, T::ZERO);
+        }
         Ok(())
     }
 
-    /// Neighbouring parts of the given lengths from `at` on, to be filled.
-    pub(super) fn split(&mut self, at: usize, lengths: &[usize]) -> Vec<PartMut<'_, T, R, C>> {
-        let (mut rows, mut cols, mut values) =
-            (&mut self.rows[at..], &mut self.cols[at..], &mut self.values[at..]);
+    /// Appends the first `count` entries of `other`, of `most` in all.
+    pub(super) fn append(
+        &mut self,
+        other: &Self,
+        count: usize,
+        most: usize,
+        reserve: &mut Reserve<'_>,
+    ) -> Result<()> {
+        grow(&mut self.rows, count, most, reserve)?;
+        grow(&mut self.cols, count, most, reserve)?;
+        grow(&mut self.values, count, most, reserve)?;
+        self.rows.extend_from_slice(&other.rows[..count]);
+        self.cols.extend_from_slice(&other.cols[..count]);
+        self.values.extend_from_slice(&other.values[..count]);
+        Ok(())
+    }
+
+    /// Neighbouring parts of the given lengths, to be filled.
+    pub(super) fn split(&mut self, lengths: &[usize]) -> Vec<PartMut<'_, T, R, C>> {
+        let (mut rows, mut cols, mut values) = (&mut self.rows[..], &mut self.cols[..], &mut self.values[..]);
         let part = |&length: &usize| PartMut {
             rows: rows.split_off_mut(..length).unwrap_or_default(),
             cols: cols.split_off_mut(..length).unwrap_or_default(),
@@ -53,8 +71,8 @@ impl<T: Scalar, R: Index, C: Index> Triplets<T, R, C> {
     }
 
     /// Moves the entries together where a part, of those given to `split`, was not filled.
-    pub(super) fn close_gaps(&mut self, at: usize, lengths: &[usize], filled: impl Iterator<Item = usize>) {
-        let (mut start, mut kept) = (at, at);
+    pub(super) fn close_gaps(&mut self, lengths: &[usize], filled: impl Iterator<Item = usize>) {
+        let (mut start, mut kept) = (0, 0);
         for (length, filled) in lengths.iter().zip(filled) {
             if kept != start {
                 self.move_down(start..start + filled, kept);
