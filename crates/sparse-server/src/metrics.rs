@@ -21,11 +21,6 @@ struct RequestLabels {
     code: u16,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct RouteLabels {
-    route: String,
-}
-
 /// The operation of a job, and how it ended.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct JobLabels {
@@ -49,12 +44,21 @@ fn times<L: Clone + Eq + Hash>() -> Times<L> {
     Family::new_with_constructor(|| Histogram::new(BOUNDS))
 }
 
+/// Bytes that went over the connections of clients, without those that TLS adds.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Link {
+    pub(crate) received: Counter,
+    pub(crate) sent: Counter,
+}
+
 /// The metrics of requests, which are the front end's.
 #[derive(Debug)]
 pub(crate) struct RequestMetrics {
     registry: Registry,
     requests: Family<RequestLabels, Counter>,
-    seconds: Times<RouteLabels>,
+    seconds: Times<RequestLabels>,
+    /// The bytes of all connections.
+    pub(crate) link: Link,
     /// Worker processes that took the place of one that had ended.
     pub(crate) restarts: Counter,
 }
@@ -66,14 +70,20 @@ impl RequestMetrics {
         registry.register("requests", "Requests by route and status", requests.clone());
         let help = "Time to the header of the answer";
         registry.register_with_unit("request", help, Unit::Seconds, seconds.clone());
+        let link = Link::default();
+        let help = "Bytes that clients sent";
+        registry.register_with_unit("link_received", help, Unit::Bytes, link.received.clone());
+        let help = "Bytes that clients were sent";
+        registry.register_with_unit("link_sent", help, Unit::Bytes, link.sent.clone());
         let help = "Worker processes that took the place of one that had ended";
         registry.register("worker_restarts", help, restarts.clone());
-        Self { registry, requests, seconds, restarts }
+        Self { registry, requests, seconds, link, restarts }
     }
 
     pub(crate) fn observe(&self, route: &str, code: u16, time: Duration) {
-        self.requests.get_or_create(&RequestLabels { route: route.into(), code }).inc();
-        self.seconds.get_or_create(&RouteLabels { route: route.into() }).observe(time.as_secs_f64());
+        let labels = RequestLabels { route: route.into(), code };
+        self.requests.get_or_create(&labels).inc();
+        self.seconds.get_or_create(&labels).observe(time.as_secs_f64());
     }
 
     /// The metrics in the text form of OpenMetrics, without its end.

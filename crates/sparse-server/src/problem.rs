@@ -19,7 +19,7 @@ pub(crate) struct Problem {
     memory: Option<MemoryShortage>,
 }
 
-/// The bytes that led to a refusal for lack of memory.
+/// The bytes that led to a refusal for lack of memory, or of a quota.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub(crate) struct MemoryShortage {
     #[serde(rename = "needed_bytes")]
@@ -123,6 +123,12 @@ impl Problem {
         } else {
             Self::new(StatusCode::INSUFFICIENT_STORAGE, "out-of-memory", detail)
         };
+        Self { memory: Some(shortage), ..problem }
+    }
+
+    /// A quota of stored bytes that does not suffice.
+    pub(crate) fn storage(shortage: MemoryShortage, detail: impl ToString) -> Self {
+        let problem = Self::new(StatusCode::INSUFFICIENT_STORAGE, "too-much-stored", detail);
         Self { memory: Some(shortage), ..problem }
     }
 

@@ -193,14 +193,17 @@ impl Server {
             };
             let Some((stream, permit)) = stream else { continue };
             let (router, watcher) = (router.clone(), connections.watcher());
+            let link = self.front_end.metrics.link.clone();
             let tls = self.tls.as_ref().map(|tls| tls.acceptor());
             tokio::spawn(async move {
                 let mut stream = TimeoutStream::new(stream);
                 stream.set_write_timeout(Some(idle_time));
                 match tls {
-                    None => serve(Box::pin(stream), router, watcher, header_time).await,
+                    None => serve(Trickle::new(Box::pin(stream), link), router, watcher, header_time).await,
                     Some(tls) => match timeout(header_time, tls.accept(Box::pin(stream))).await {
-                        Ok(Ok(stream)) => serve(stream, router, watcher, header_time).await,
+                        Ok(Ok(stream)) => {
+                            serve(Trickle::new(stream, link), router, watcher, header_time).await
+                        }
                         Ok(Err(error)) => tracing::debug!("TLS: {error}"),
                         Err(_) => tracing::debug!("TLS: the handshake takes too long"),
                     },
@@ -256,7 +259,7 @@ async fn accept(listener: &TcpListener, permits: Arc<Semaphore>) -> Option<(TcpS
     }
 }
 
-async fn serve<S>(stream: S, router: Router, watcher: Watcher, header_time: Duration)
+async fn serve<S>(stream: Trickle<S>, router: Router, watcher: Watcher, header_time: Duration)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
@@ -265,7 +268,7 @@ where
         .header_read_timeout(header_time)
         .max_header_size(HEADER_BYTES)
         .max_buf_size(BUFFER_BYTES)
-        .serve_connection(TokioIo::new(Trickle::new(stream)), TowerToHyperService::new(router));
+        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
     if let Err(error) = watcher.watch(connection).await {
         tracing::debug!("connection: {error}");
     }

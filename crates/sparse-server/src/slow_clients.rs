@@ -1,5 +1,6 @@
-//! Connections whose clients send a few bytes at a time.
+//! Connections of clients, some of which send a few bytes at a time.
 
+use crate::metrics::Link;
 use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -16,20 +17,23 @@ const PAUSE: Duration = Duration::from_millis(500);
 
 /// A stream that is read less often while its bytes come one by one: each read costs as much as one of many bytes, and
 /// the system gathers those that come meanwhile. With TLS it reads what was decrypted, since a byte has a record of 23.
+/// Its bytes are counted.
 #[derive(Debug)]
 pub(crate) struct Trickle<S> {
     stream: S,
+    link: Link,
     /// Small reads since the last one that was not.
     small_reads: u32,
     pause: Option<Pin<Box<Sleep>>>,
 }
 
 impl<S> Trickle<S> {
-    pub(crate) fn new(stream: S) -> Self {
-        Self { stream, small_reads: 0, pause: None }
+    pub(crate) fn new(stream: S, link: Link) -> Self {
+        Self { stream, link, small_reads: 0, pause: None }
     }
 
     fn count(&mut self, bytes: usize) {
+        self.link.received.inc_by(bytes as u64);
         self.small_reads = if (1..SMALL).contains(&bytes) { self.small_reads + 1 } else { 0 };
         if self.small_reads >= SEVERAL {
             self.pause = Some(Box::pin(sleep(PAUSE)));
@@ -60,7 +64,9 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Trickle<S> {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(context, bytes)
+        let sent = ready!(Pin::new(&mut self.stream).poll_write(context, bytes))?;
+        self.link.sent.inc_by(sent as u64);
+        Poll::Ready(Ok(sent))
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -80,7 +86,9 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Trickle<S> {
         context: &mut Context<'_>,
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write_vectored(context, slices)
+        let sent = ready!(Pin::new(&mut self.stream).poll_write_vectored(context, slices))?;
+        self.link.sent.inc_by(sent as u64);
+        Poll::Ready(Ok(sent))
     }
 }
 
@@ -92,16 +100,20 @@ mod tests {
     #[tokio::test]
     async fn reads_wait_after_several_small_ones_alone() {
         let (mut client, server) = duplex(1024);
-        let mut server = Trickle::new(server);
+        let link = Link::default();
+        let (mut server, mut sent) = (Trickle::new(server, link.clone()), 0);
         let large = [0; SMALL];
         for (part, reads) in [(&large[..], 9), (b"a", SEVERAL), (b"ab", 1), (&large, 1), (b"a", SEVERAL - 1)]
         {
             for read in 1..=reads {
                 client.write_all(part).await.unwrap();
+                sent += part.len() as u64;
                 assert_eq!(server.read(&mut [0; 1024]).await.unwrap(), part.len());
                 let is_slow = part.len() < SMALL && (read == SEVERAL || part == b"ab");
                 assert_eq!(server.pause.is_some(), is_slow, "read {read} of {part:?}");
             }
         }
+        server.write_all(b"answer").await.unwrap();
+        assert_eq!((link.received.get(), link.sent.get()), (sent, 6));
     }
 }

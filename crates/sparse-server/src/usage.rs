@@ -1,8 +1,7 @@
 //! What a tenant has on a device, and on the other devices of its service: limits of tenants are for all of them.
 
 use crate::lock::lock;
-use crate::problem::Problem;
-use axum::http::StatusCode;
+use crate::problem::{MemoryShortage, Problem};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -39,7 +38,8 @@ pub(crate) fn check_stored(stored: u64, bytes: u64, limit: u64) -> Result<(), Pr
         "your matrices have {stored} bytes, in memory and on disk, and {bytes} more are over the {limit} that they may \
          have: delete some"
     );
-    Err(Problem::new(StatusCode::INSUFFICIENT_STORAGE, "too-much-stored", detail))
+    let shortage = MemoryShortage { needed: bytes, free: limit.saturating_sub(stored), evictable: 0 };
+    Err(Problem::storage(shortage, detail))
 }
 
 /// The usage of each tenant somewhere, as it was when it was last told.

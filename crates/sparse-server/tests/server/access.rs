@@ -133,6 +133,15 @@ fn tokens_open_one_tenant_and_their_scopes() {
     let metrics = server.send("GET /metrics", &[&other], &[]).expect(200);
     let counted = r#"nnz_requests_total{route="GET /v1/matrices/{name}",code="404"} 1"#;
     assert!(metrics.text().contains(counted), "{}", metrics.text());
+    let of_link = |name: &str| {
+        let line = metrics.text().lines().find_map(|line| line.strip_prefix(&format!("{name} ")));
+        line.and_then(|bytes| bytes.parse::<u64>().ok())
+    };
+    for name in ["nnz_link_received_bytes_total", "nnz_link_sent_bytes_total"] {
+        assert!(of_link(name) > Some(500), "{name} in {}", metrics.text());
+    }
+    let timed = r#"nnz_request_seconds_count{route="GET /v1/matrices/{name}",code="404"} 1"#;
+    assert!(metrics.text().contains(timed), "{}", metrics.text());
     for wrong in ["Authorization: Bearer nnz_0", "Authorization: Basic YTpi", "X-None: 1"] {
         let refused = server.send("GET /v1/matrices", &[wrong], &[]).expect(401);
         assert!(refused.head.contains("www-authenticate: Bearer"), "{}", refused.head);

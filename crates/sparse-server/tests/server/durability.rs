@@ -67,6 +67,10 @@ fn the_matrices_of_a_tenant_have_no_more_bytes_than_it_may_store() {
         let reason =
             "your matrices have 19224 bytes, in memory and on disk, and 3204 more are over the 20000";
         assert!(refused.text().contains(reason), "{}", refused.text());
+        assert_eq!(
+            (&refused.json()["needed_bytes"], &refused.json()["free_bytes"]),
+            (&3204.into(), &776.into())
+        );
     }
     server.send("POST /v1/matrices/a/scale?into=g", &[], &[]).expect(507);
     assert_eq!(files("segments"), 2, "what was refused leaves no file");

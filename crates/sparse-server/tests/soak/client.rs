@@ -31,6 +31,14 @@ pub(crate) fn banded(n: usize, each: usize) -> Vec<u8> {
     mtx(n, n, &entries)
 }
 
+/// A matrix of `n` rows with `each` entries at random, those of one element added.
+pub(crate) fn scattered(n: usize, each: usize) -> Vec<u8> {
+    let mut random = Random(1);
+    let entries: Vec<_> =
+        (0..n * each).map(|k| (k / each, random.below(n), 1.0 + (k % each) as f64)).collect();
+    mtx(n, n, &entries)
+}
+
 pub(crate) fn ones(n: usize) -> Vec<u8> {
     npy(&[n], &vec![1.0; n])
 }

@@ -1,6 +1,6 @@
 //! Times and rates of a server that is asked for nothing unusual.
 
-use crate::client::{banded, ones, quantile};
+use crate::client::{banded, ones, quantile, scattered};
 use crate::common::{Client, MTX, NPY, NPZ, npy};
 use crate::service::{Server, processor_time_of};
 use crate::size;
@@ -47,30 +47,34 @@ pub(crate) fn throughput(server: &Server, clients: usize, time: Duration, reques
     answered.load(Ordering::Relaxed) as f64 / began.elapsed().as_secs_f64()
 }
 
-/// Many clients of one matrix against one.
+/// Many clients of one matrix against one: of a band, whose rows share columns, and of one without any order.
 pub(crate) fn merging(server: &mut Server) {
     let (rows, each) = size((2000, 50), (20_000, 200));
-    server.send("PUT /v1/matrices/a", &[MTX], &banded(rows, each)).expect(201);
-    let (request, x, time) = ("POST /v1/matrices/a/spmv", ones(rows), Duration::from_millis(size(500, 5000)));
-    let [one, many] = [1, 64].map(|clients| {
-        let merged = || ["nnz_merged_sum", "nnz_merged_count"].map(|name| server.metric(name));
-        let times = || [server.processor_time(), processor_time_of("self")];
-        let (merged_before, times_before) = (merged(), times());
-        let rate = throughput(server, clients, time, request, &x);
-        let ([requests, products], [served, sent]) = (merged(), times());
-        let width = (requests - merged_before[0]) / (products - merged_before[1]);
-        let per_request = |time_of: Duration| time_of.as_secs_f64() * 1e3 / (rate * time.as_secs_f64());
-        server.say(format_args!(
-            "spmv, {rows} rows of {each}, {clients} clients: {rate:.0}/s, {:.1} requests a product; processor time of a \
-             request {:.2} ms by the server and {:.2} ms by its client",
-            width,
-            per_request(served - times_before[0]),
-            per_request(sent - times_before[1]),
-        ));
-        rate
-    });
-    server.say(format_args!("64 clients have {:.1} times the products of one", many / one));
-    server.require("64 clients have 5 times the products of one", many >= 5.0 * one);
+    let time = Duration::from_millis(size(500, 5000));
+    for (name, body) in [("band", banded(rows, each)), ("scattered", scattered(rows, each))] {
+        server.send("PUT /v1/matrices/a?replace=1", &[MTX], &body).expect(201);
+        let [one, many] = [1, 64].map(|clients| merged(server, name, clients, rows, time));
+        server.say(format_args!("{name}: 64 clients have {:.1} times the products of one", many / one));
+        server.require(&format!("64 clients have 5 times the products of one ({name})"), many >= 5.0 * one);
+    }
+}
+
+/// The products a second of so many clients.
+fn merged(server: &Server, name: &str, clients: usize, rows: usize, time: Duration) -> f64 {
+    let merged = || ["nnz_merged_sum", "nnz_merged_count"].map(|name| server.metric(name));
+    let times = || [server.processor_time(), processor_time_of("self")];
+    let (merged_before, times_before) = (merged(), times());
+    let rate = throughput(server, clients, time, "POST /v1/matrices/a/spmv", &ones(rows));
+    let ([requests, products], [served, sent]) = (merged(), times());
+    let width = (requests - merged_before[0]) / (products - merged_before[1]);
+    let per_request = |time_of: Duration| time_of.as_secs_f64() * 1e3 / (rate * time.as_secs_f64());
+    server.say(format_args!(
+        "{name}, {rows} rows, {clients} clients: {rate:.0}/s, {width:.1} requests a product; processor time of a request \
+         {:.2} ms by the server and {:.2} ms by its client",
+        per_request(served - times_before[0]),
+        per_request(sent - times_before[1]),
+    ));
+    rate
 }
 
 /// Large bodies in and out, each in turn with a server that only discards and sends.
