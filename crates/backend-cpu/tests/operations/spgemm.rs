@@ -8,7 +8,7 @@ use sparse_core::reference::{Entries, Reference};
 use sparse_core::{
     Csc, Csr, Error, Host, Index, PlanOptions, Result, Scalar, SparseFormat, bf16, c32, c64, f16,
 };
-use sparse_generate::{adversarial, band, uniform, with_row_lengths};
+use sparse_generate::{adversarial, band, stencil_5, uniform, with_row_lengths};
 
 /// A·B by an algorithm, or by the plan's own choice.
 fn product<Back, M>(backend: &Back, a: &M, b: &M, algorithm: Option<&str>) -> Result<M>
@@ -125,7 +125,21 @@ fn products_of_arrays_are_those_of_plans() {
     let waves = with_row_lengths::<f64>(&lengths, 20_000, 1).unwrap();
     let pairs = small.map(|(_, a)| (a.clone(), transposed(&a)));
     let unsorted = unsorted.unwrap();
-    for (a, b) in pairs.chain([(unsorted.clone(), transposed(&unsorted)), (waves.clone(), waves)]) {
+    let diagonal = |n: usize| Csr::from_triplets(n, n, (0..n).map(|k| (k, k, k as f64 - 1.0))).unwrap();
+    let grid = stencil_5::<f64>(40, 90).unwrap();
+    let others = [
+        (unsorted.clone(), transposed(&unsorted)),
+        (diagonal(2), unsorted.clone()),
+        (unsorted.clone(), diagonal(3)),
+        // Diagonals of matrices that are not square.
+        (Csr::from_triplets(2, 3, [(0, 0, 2.0), (1, 1, 3.0)]).unwrap(), transposed(&unsorted)),
+        (unsorted.clone(), Csr::from_triplets(3, 4, (0..3).map(|k| (k, k, 2.0))).unwrap()),
+        (diagonal(20_000), waves.clone()),
+        (waves.clone(), diagonal(20_000)),
+        (waves.clone(), waves),
+        (grid.clone(), grid),
+    ];
+    for (a, b) in pairs.chain(others) {
         let (a, b) = (inexact(a), inexact(b));
         let expected = product(&Reference, &a, &b, None).unwrap();
         for cpu in backends() {

@@ -107,6 +107,12 @@ fn products_of_arrays_add_entries_in_order() {
     let mut cases = cases::<f64>();
     let (offsets, columns) = (vec![0, 3, 3, 5], vec![2, 0, 2, 1, 1]);
     cases.push(("unsorted".into(), Csr::new_unsorted(3, 4, offsets, columns, integers(5)).unwrap()));
+    // A small C, to which chunks of rows are added, and a large one with short rows, whose entries are listed.
+    let of_integers = |a: Csr<f64>| {
+        Csr::new(a.nrows(), a.ncols(), a.offsets().to_vec(), a.indices().to_vec(), integers(a.nnz())).unwrap()
+    };
+    cases.push(("tall".into(), of_integers(sparse_generate::uniform(20_000, 30, 2, 1).unwrap())));
+    cases.push(("scattered".into(), of_integers(sparse_generate::uniform(9000, 80_000, 5, 1).unwrap())));
     for (name, a) in &cases {
         let arrays = (&a.offsets()[..], &a.indices()[..], &a.values()[..]);
         for columns in [0, 1, 7, 8, 45] {
@@ -148,6 +154,11 @@ fn products_of_arrays_add_entries_in_order() {
     let error =
         cpu.multiply_dense::<f64, i32, i32>((1, 2), (&[0, 1], &[2], &[1.0]), &[1.0; 2], 1, &mut [0.0]);
     assert_eq!(error.unwrap_err().to_string(), "csr: row 0: column 2 is not below 2");
+    for column in [2, -1] {
+        let a = (&[0, 1][..], &[column][..], &[1.0][..]);
+        let error = cpu.multiply_transposed::<f64, i32, i32>((1, 2), a, &[1.0; 2], 2, &mut [0.0; 4]);
+        assert!(error.unwrap_err().to_string().starts_with("csr: row 0: column "));
+    }
     let error = Cpu::new().unwrap().multiply_transposed::<f64, i64, i64>(
         (1, 1 << 62),
         (&[0, 1], &[5], &[1.0]),

@@ -442,6 +442,23 @@ fn products_of_one_call_across_the_rows_agree_with_the_reference() {
     check_across::<c64>(300, 200, 7);
 }
 
+/// More entries than the calling thread adds in order; their columns are compared by blocks of rows.
+#[test]
+fn products_of_one_call_along_many_rows_agree_with_the_reference() {
+    let grid = stencil_5::<f64>(140, 140).unwrap();
+    for a in [grid, uniform(15_000, 400, 5, 1).unwrap(), uniform(1500, 3000, 60, 2).unwrap()] {
+        let expected = product(&Reference, &a, Op::None, &PlanOptions::default(), (1.0, 0.0)).unwrap();
+        for cpu in backends() {
+            assert_eq!(multiply_once(cpu, &a, a.ncols(), a.indices()).unwrap(), expected);
+            for at in [0, a.nnz() / 2, a.nnz() - 1] {
+                let mut columns = a.indices().clone();
+                columns[at] = a.ncols() as i32;
+                assert!(multiply_once(cpu, &a, a.ncols(), &columns).is_err());
+            }
+        }
+    }
+}
+
 proptest! {
     #[test]
     fn shifted_rows_agree_with_the_reference(a in shifted_rows(), fault in any::<prop::sample::Index>()) {

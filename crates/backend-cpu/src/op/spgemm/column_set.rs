@@ -10,10 +10,10 @@ use std::mem::MaybeUninit;
 use std::ops::Range;
 
 /// Columns whose flags are looked at together: a vector of AVX-512.
-const BLOCK: usize = 64;
+pub(super) const BLOCK: usize = 64;
 
 /// The flag of a column that is in the set. A byte and not a bit: a store need not wait for the one before.
-const IN_SET: u8 = u8::MAX;
+pub(super) const IN_SET: u8 = u8::MAX;
 
 /// Columns of a window for each product up to which all blocks are looked at. One thread, AVX-512, f32, ns for each
 /// product with all blocks, with those that are flagged, and with a bitmap: the 27-point stencil times an interpolation
@@ -108,7 +108,7 @@ impl ColumnSet {
 
 /// A bit for each flag that is set, and clears them.
 #[inline(always)]
-fn take_flags<S: Isa>(flags: &mut [u8; BLOCK]) -> u64 {
+pub(super) fn take_flags<S: Isa>(flags: &mut [u8; BLOCK]) -> u64 {
     let bits = bits_of::<S>(flags);
     if bits != 0 {
         *flags = [0; BLOCK];

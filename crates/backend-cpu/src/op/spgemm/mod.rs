@@ -22,10 +22,12 @@
 mod column_set;
 #[cfg(target_arch = "x86_64")]
 mod column_set_x86;
+mod diagonal;
 mod factors;
 mod growing;
 mod hash;
 mod masked;
+mod near_rows;
 mod numeric;
 pub(super) mod once;
 mod pool;
@@ -34,6 +36,7 @@ mod ranked;
 mod ranked_avx512;
 #[cfg(target_arch = "x86_64")]
 mod short_rows_avx512;
+mod slots;
 mod symbolic;
 mod thresholds;
 

@@ -6,11 +6,14 @@
 //! what waited for it. No part waits for another one to be multiplied.
 
 use super::column_set::ColumnSet;
+use super::diagonal;
 use super::factors::{Factors, Pattern};
 use super::growing::{GrowingProduct, PartProduct};
+use super::near_rows::{NearSums, are_near};
 use super::numeric::{self, Operands, SumRows, zeros};
 use super::pool::Pool;
 use super::ranked::RANKED;
+use super::slots::{find_slots, sum_into_slots};
 use super::symbolic::{self, PartPattern, Search, repeat};
 use super::thresholds::SpgemmThresholds;
 use crate::Cpu;
@@ -27,7 +30,7 @@ use std::ops::Range;
 const RESERVED: usize = 1 << 27;
 
 /// Offsets, indices and values of a matrix in CSR.
-type Slices<'a, T, I> = (&'a [I], &'a [I], &'a [T]);
+pub(super) type Slices<'a, T, I> = (&'a [I], &'a [I], &'a [T]);
 
 impl Cpu {
     /// A·B of the shapes and arrays of two matrices in CSR, in any order, with sorted rows.
@@ -57,6 +60,9 @@ impl Cpu {
         for (shape, (offsets, indices, values)) in [(a_shape, a), (b_shape, b)] {
             // SAFETY: the slices outlive the matrix, which is only checked.
             unsafe { self.borrow_csr(shape, offsets, indices, values) }.map(drop::<HostCsr<T, I, I>>)?;
+        }
+        if let Some(product) = diagonal::multiply(self, (a_shape, a), (b_shape, b))? {
+            return Ok(product);
         }
         let left = Pattern { offsets: a.0, indices: a.1, minor: a_shape.1, order: UNKNOWN };
         let order = order_of(self, b.0, b.1);
@@ -127,6 +133,7 @@ fn multiply_reserving<T: Scalar, I: Index, O: Index>(
 struct Workspace<Acc, I> {
     search: symbolic::Workspace<I>,
     sums: numeric::Workspace<Acc, I>,
+    near: NearSums<Acc>,
     /// The products of a row, for sums of those of one column.
     products: Vec<Acc>,
     /// The position in its row of C of each product, of rows that repeat the row before.
@@ -140,6 +147,7 @@ impl<Acc, I> Default for Workspace<Acc, I> {
         Self {
             search: Default::default(),
             sums: Default::default(),
+            near: Default::default(),
             products: vec![],
             slots: vec![],
             positions: vec![],
@@ -166,10 +174,14 @@ impl<T: Scalar, I: Index, O: Index> Vectorize for MultiplyRows<'_, '_, T, I, O> 
         lengths.clear();
         columns.clear();
         values.clear();
-        let (mut slots_are_known, mut is_short, mut row) = (false, true, rows.start);
-        let mut short = SHORT;
+        let (mut slots_are_known, mut row) = (false, rows.start);
+        let (mut is_short, mut is_near, mut short) = (true, false, SHORT);
         while row < rows.end {
-            if is_short {
+            if is_short && !is_near {
+                let (products, window) = operands.factors.span(row, |_| ());
+                is_near = are_near(products, window.len());
+            }
+            if is_short && !is_near {
                 let done = multiply_short::<S, T, I, O>(operands, row..rows.end, lengths, columns, values);
                 row += done;
                 (slots_are_known, is_short) = (false, false);
@@ -180,7 +192,8 @@ impl<T: Scalar, I: Index, O: Index> Vectorize for MultiplyRows<'_, '_, T, I, O> 
             if let Some(length) = search.repeats(row, lengths) {
                 repeat(columns, length);
                 if !std::mem::replace(&mut slots_are_known, true) {
-                    find_slots(operands.factors, row, &columns[start..], workspace);
+                    let Workspace { slots, positions, .. } = &mut *workspace;
+                    find_slots(operands.factors, row, &columns[start..], slots, positions);
                 }
                 if workspace.slots.is_empty() || size_of::<T>() != size_of::<T::Acc>() {
                     sum::<S, T, I, O>(operands, row, &columns[start..], values, &mut workspace.sums);
@@ -189,7 +202,7 @@ impl<T: Scalar, I: Index, O: Index> Vectorize for MultiplyRows<'_, '_, T, I, O> 
                 }
             } else {
                 slots_are_known = false;
-                multiply::<S, T, I, O>(operands, search, row, columns, values, workspace);
+                is_near = multiply::<S, T, I, O>(operands, search, row, columns, values, workspace);
             }
             lengths.push(columns.len() - start);
             is_short = columns.len() - start <= short;
@@ -220,7 +233,7 @@ fn multiply_short<S: Isa, T: Scalar, I: Index, O: Index>(
     0
 }
 
-/// Appends a row of C that does not repeat the row before.
+/// Appends a row of C that does not repeat the row before; returns true if its products are near each other.
 #[inline(always)]
 fn multiply<S: Isa, T: Scalar, I: Index, O: Index>(
     operands: Operands<'_, T, I, O>,
@@ -229,30 +242,33 @@ fn multiply<S: Isa, T: Scalar, I: Index, O: Index>(
     columns: &mut Vec<I>,
     values: &mut Vec<T>,
     workspace: &mut Workspace<T::Acc, I>,
-) {
+) -> bool {
     let (start, factors) = (columns.len(), operands.factors);
     if let Some(only) = factors.only_row(row) {
         let (x, _, factors) = operands.factor(factors.left.range(row).start);
         columns.extend_from_slice(only);
         // A sum of −0 alone is 0.
-        return values.extend(factors.iter().map(|y| T::from_acc(T::Acc::ZERO + x * y.to_acc())));
+        values.extend(factors.iter().map(|y| T::from_acc(T::Acc::ZERO + x * y.to_acc())));
+        return true;
     }
     let span = factors.span(row, |start| {
         fetch_line(factors.right.indices, start);
         fetch_line(operands.right, start);
     });
     let (products, window) = (span.0, span.1.len());
+    let is_near = are_near(products, window);
     if products == 0 {
-        return;
+    } else if is_near {
+        workspace.near.multiply::<S, T, I, O>(operands, row, span, columns, values);
+    } else if SpgemmThresholds::CPU.ranks(S::SIMD, products, window) {
+        multiply_ranked::<S, T, I, O>(operands, row, span, columns, values, workspace);
+    } else if SpgemmThresholds::CPU.sums_while_it_finds(products, window, size_of::<T::Acc>()) {
+        multiply_dense::<S, T, I, O>(operands, row, span, columns, values, workspace);
+    } else {
+        search.unite::<S>(row, span, &mut workspace.search, columns);
+        sum::<S, T, I, O>(operands, row, &columns[start..], values, &mut workspace.sums);
     }
-    if SpgemmThresholds::CPU.ranks(S::SIMD, products, window) {
-        return multiply_ranked::<S, T, I, O>(operands, row, span, columns, values, workspace);
-    }
-    if SpgemmThresholds::CPU.sums_while_it_finds(products, window, size_of::<T::Acc>()) {
-        return multiply_dense::<S, T, I, O>(operands, row, span, columns, values, workspace);
-    }
-    search.unite::<S>(row, span, &mut workspace.search, columns);
-    sum::<S, T, I, O>(operands, row, &columns[start..], values, &mut workspace.sums);
+    is_near
 }
 
 /// Appends the values of a row of C, whose columns are known.
@@ -352,62 +368,8 @@ const VECTOR: usize = 8;
 
 /// True if these columns, which ascend, are so many neighbours that they are added as a vector.
 #[inline(always)]
-fn is_vector<I: Index>(columns: &[I]) -> bool {
+pub(super) fn is_vector<I: Index>(columns: &[I]) -> bool {
     columns.len() >= VECTOR && columns[columns.len() - 1].as_usize() - columns[0].as_usize() < columns.len()
-}
-
-/// The longest window of columns whose positions are looked up.
-const LONGEST_WINDOW: usize = 1 << 18;
-
-/// The position among `columns`, those of a row of C, of each of its products; none where rows of the right factor are
-/// better added as vectors, or the columns lie far apart.
-fn find_slots<Acc, I: Index, O: Index>(
-    factors: Factors<'_, I, O>,
-    row: usize,
-    columns: &[I],
-    Workspace { slots, positions, .. }: &mut Workspace<Acc, I>,
-) {
-    slots.clear();
-    let ([first, ..], [.., last]) = (columns, columns) else { return };
-    let (first, window) = (first.as_usize(), last.as_usize() + 1 - first.as_usize());
-    if window > LONGEST_WINDOW {
-        return;
-    }
-    if positions.len() < window {
-        positions.resize(window, 0);
-    }
-    for (position, column) in (0..).zip(columns) {
-        positions[column.as_usize() - first] = position;
-    }
-    for factor in factors.right_rows(row) {
-        if factors.right.is_canonical() && is_vector(factor) {
-            return slots.clear();
-        }
-        slots.extend(factor.iter().map(|column| positions[column.as_usize() - first]));
-    }
-}
-
-/// Appends the values of a row of C of this length, to which each product is added at its slot; of types that are their
-/// own accumulators.
-#[inline(always)]
-fn sum_into_slots<T: Scalar, I: Index, O: Index>(
-    operands: Operands<'_, T, I, O>,
-    row: usize,
-    length: usize,
-    values: &mut Vec<T>,
-    slots: &[u32],
-) {
-    let start = values.len();
-    values.resize(start + length, T::ZERO);
-    let sums = &mut values[start..];
-    let mut slots = slots.iter();
-    for entry in operands.factors.left.range(row) {
-        let (x, _, factors) = operands.cached_factor(entry);
-        for (y, &slot) in factors.iter().zip(&mut slots) {
-            let sum = &mut sums[slot as usize];
-            *sum = T::from_acc(sum.to_acc() + x * y.to_acc());
-        }
-    }
 }
 
 #[cfg(test)]

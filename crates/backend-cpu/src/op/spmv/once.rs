@@ -1,11 +1,13 @@
 //! Products of one call with CSR whose columns nobody has checked: the pass that multiplies compares them, too.
 //!
 //! A check before it would read the columns once more, a third of the bytes of a product of f64, and a plan reads the
-//! rows again. Along the rows, parts and sums are those of plans. Across them there is no time for a pattern of the
-//! transpose: chunks of entries add to sums of their own, whatever these take.
+//! rows again. Along the rows, parts and sums are those of plans, but for small matrices, which the calling thread
+//! multiplies entry by entry. Across them there is no time for a pattern of the transpose: chunks of entries add to
+//! sums of their own, whatever these take.
 
 use super::Product;
 use super::compressed::{multiply_across, multiply_stored};
+use super::row_block::Entries;
 use super::scatter::{Chunks, Scatter, chunk_size};
 use super::thresholds::SpmvThresholds;
 use crate::Cpu;
@@ -16,6 +18,7 @@ use crate::parallel::{CHUNK, rows_by_entries};
 use crate::primitive::lines::Lines;
 use crate::primitive::partition::{Cut, PART_SIZE, Part, Partition, cut_merge_path};
 use crate::primitive::update::Update;
+use crate::simd::{Isa, Vectorize};
 use bytemuck::cast_slice_mut;
 use num_traits::One;
 use sparse_core::op::Op;
@@ -65,12 +68,41 @@ fn multiply<T: Scalar, I: Index, O: Index>(
 }
 
 fn along<T: Scalar, I: Index, O: Index>(cpu: &Cpu, a: &HostCsr<T, I, O>, product: Product<'_, T>) -> bool {
+    if SpmvThresholds::CPU.sums_in_order(a.offsets()) {
+        return cpu.simd().run(SumInOrder { lines: a.lines(0), product });
+    }
     let cut = |cut| Partition::cut(cut, [a.offsets()].into_iter());
     let mut parts = cut(Cut::Rows);
     if parts.longest() > PART_SIZE {
         parts = cut(Cut::MergePath);
     }
     multiply_stored(a, cpu, &mut parts, product)
+}
+
+/// The sums of all rows, entry by entry; false if a column is out of range.
+struct SumInOrder<'a, T: Scalar, I, O> {
+    lines: Lines<'a, T, I, O>,
+    product: Product<'a, T>,
+}
+
+impl<T: Scalar, I: Index, O: Index> Vectorize for SumInOrder<'_, T, I, O> {
+    type Out = bool;
+
+    #[inline(always)]
+    fn run<S: Isa>(self) -> bool {
+        let Self { lines: Lines { offsets, indices, values }, product: Product { x, y, update, op } } = self;
+        let extremes = Extremes(indices).run::<S>();
+        if extremes.is_some_and(|(least, greatest)| least.as_i64() < 0 || greatest.as_usize() >= x.len()) {
+            return false;
+        }
+        let entries = Entries { columns: indices, values, x, op };
+        for (y, ends) in y.iter_mut().zip(offsets.windows(2)) {
+            let row = ends[0].as_usize()..ends[1].as_usize();
+            // SAFETY: columns have been compared, and the entries are those of the matrix; the processor has `S`.
+            update.write(y, unsafe { entries.sum_in_order::<S>(row) });
+        }
+        true
+    }
 }
 
 fn across<T: Scalar, I: Index, O: Index>(
@@ -126,6 +158,10 @@ fn across_serially<T: Scalar, I: Index, O: Index>(
     are_inside
 }
 
+/// Average entries of rows from which on each is a slice of its own. f64, one thread, slices and one iterator over all
+/// entries: 10 000 in a row 306 and 429 µs, 20 in a row 33 and 41, 5 in a row 103 and 85.
+const LONG_ROWS: usize = 16;
+
 /// Adds the product of each entry to the sum of its column; false if a column is out of range.
 fn add_entries<T: Scalar, I: Index, O: Index>(
     cpu: &Cpu,
@@ -135,22 +171,37 @@ fn add_entries<T: Scalar, I: Index, O: Index>(
     sums: &mut [T::Acc],
 ) -> bool {
     rows_by_entries(offsets, CHUNK).into_iter().all(|rows| {
-        let (indices, values) = {
-            let entries = offsets[rows.start].as_usize()..offsets[rows.end].as_usize();
-            (&indices[entries.clone()], &values[entries])
-        };
+        let start = offsets[rows.start].as_usize();
+        let entries = start..offsets[rows.end].as_usize();
+        let (indices, values) = (&indices[entries.clone()], &values[entries]);
         let extremes = cpu.simd().run(Extremes(indices));
         let are_inside =
             extremes.is_none_or(|(least, greatest)| least.as_i64() >= 0 && greatest.as_usize() < sums.len());
         if !are_inside {
             return false;
         }
-        let mut entries = indices.iter().zip(values);
-        for (x, ends) in x[rows.clone()].iter().zip(offsets[rows.start..=rows.end].windows(2)) {
-            for (index, &value) in entries.by_ref().take(ends[1].as_usize() - ends[0].as_usize()) {
-                // SAFETY: the index has been compared.
-                let sum = unsafe { sums.get_unchecked_mut(index.as_usize()) };
-                *sum += op.apply(value).to_acc() * x.to_acc();
+        let mut add = |index: &I, value: T, x: T| {
+            // SAFETY: the index has been compared.
+            let sum = unsafe { sums.get_unchecked_mut(index.as_usize()) };
+            *sum += op.apply(value).to_acc() * x.to_acc();
+        };
+        let ends =
+            offsets[rows.start..=rows.end].windows(2).map(|ends| [ends[0].as_usize(), ends[1].as_usize()]);
+        let rows = x[rows.clone()].iter().zip(ends);
+        if indices.len() >= LONG_ROWS * rows.len() {
+            for (&x, [from, to]) in rows {
+                let row = from - start..to - start;
+                indices[row.clone()]
+                    .iter()
+                    .zip(&values[row])
+                    .for_each(|(index, &value)| add(index, value, x));
+            }
+        } else {
+            let mut entries = indices.iter().zip(values);
+            for (&x, [from, to]) in rows {
+                for (index, &value) in entries.by_ref().take(to - from) {
+                    add(index, value, x);
+                }
             }
         }
         true
