@@ -210,8 +210,8 @@ pub fn strips_keep_no_places(library: &Library) {
     });
 }
 
-/// Products with few entries in each row of A: of stencils, of grids of half the extent, of rows of 0 to 16 and of 32 entries, and of
-/// blocks of rows with more elements of C than a work-group collects.
+/// Products with few entries in each row of A: of stencils, of grids of half the extent, of rows of 0 to 16 and of 32
+/// entries, and of blocks of rows with more elements of C than a work-group collects.
 pub fn merges_are_those_of_the_reference(library: &Library) {
     let cross = [[0, -1, 0], [0, 0, -1], [0, 0, 0], [0, 0, 1], [0, 1, 0]];
     let grid = [1, 40, 37];

@@ -66,8 +66,8 @@ pub fn complex_quotients_neither_overflow_nor_underflow(library: &Library) {
     });
 }
 
-/// Solves with more rows than a device works on at once, of which each needs the one before it, or some of the rows before
-/// it: a grid, a chain, a chain with another entry in every third row, and rows that need others far away.
+/// Solves with more rows than a device works on at once, of which each needs the one before it, or some of the rows
+/// before it: a grid, a chain, a chain with another entry in every third row, and rows that need others far away.
 pub fn solves_of_chains_are_those_of_the_reference(library: &Library) {
     let n: usize = 150_000;
     let entries = |of: fn(usize) -> Option<usize>| {

@@ -1,6 +1,6 @@
 // Merges of the rows of B that the entries of a row of A name, by one thread: the least of the first columns that are
-// left is the next column of C. Takes WAYS, the most entries of such a row of A. Rows of B are in order and have no column
-// twice. Needs grid.cuh and index.cuh before.
+// left is the next column of C. Takes WAYS, the most entries of such a row of A. Rows of B are in order and have no
+// column twice. Needs grid.cuh and index.cuh before.
 #ifndef WAYS
 #error "WAYS is missing: 8, 16 or 32"
 #endif
@@ -69,9 +69,9 @@ struct Heads
     }
 };
 
-// The elements of C that a block writes, those of neighbouring rows: collected in shared memory and written together; those
-// beyond STAGED bytes are written at once. Elements are padded by one in 32, so that rows of 2, 4, 8 … entries do not meet
-// in one bank.
+// The elements of C that a block writes, those of neighbouring rows: collected in shared memory and written together;
+// those beyond STAGED bytes are written at once. Elements are padded by one in 32, so that rows of 2, 4, 8 … entries do
+// not meet in one bank.
 #define STAGED_ELEMENTS(V) (STAGED / sizeof(V))
 #define STAGED_PLACES(V) (STAGED_ELEMENTS(V) + STAGED_ELEMENTS(V) / WARP)
 

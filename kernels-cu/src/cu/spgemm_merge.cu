@@ -1,12 +1,13 @@
-// spgemm_merge: the pattern of C = A B where rows of A have few entries and rows of B are in order, without columns that
-// are there twice: a thread has a row of A and merges the rows of B that it names.
-// sample: rows of A whose neighbours name other rows of B, whose threads would read far from each other. count: the offsets
-// of C, in one pass by decoupled look-back. columns: the columns of C, whose offsets are known.
-// count and columns read A once and the columns of its rows of B once, by neighbouring threads for neighbouring rows;
-// columns writes those of C.
-// Macros: IDX, OFF, BLOCK (threads and rows of a block of count), WAYS (most entries of a row of A), MAX_PRODUCTS = 512 (most
-// products of a row), NEAR = 8 (rows of B between those that neighbours name), STAGED = 16384 (bytes that a block collects).
-// Launch: any number of blocks of BLOCK threads for count, which takes ceil(rows / BLOCK) tiles; of whole warps for others.
+// spgemm_merge: the pattern of C = A B where rows of A have few entries and rows of B are in order, without columns
+// that are there twice: a thread has a row of A and merges the rows of B that it names. sample: rows of A whose
+// neighbours name other rows of B, whose threads would read far from each other. count: the offsets of C, in one pass
+// by decoupled look-back. columns: the columns of C, whose offsets are known. count and columns read A once and the
+// columns of its rows of B once, by neighbouring threads for neighbouring rows; columns writes those of C.
+// Macros: IDX, OFF, BLOCK (threads and rows of a block of count), WAYS (most entries of a row of A), MAX_PRODUCTS = 512
+// (most products of a row), NEAR = 8 (rows of B between those that neighbours name), STAGED = 16384 (bytes that a block
+// collects).
+// Launch: any number of blocks of BLOCK threads for count, which takes ceil(rows / BLOCK) tiles; of whole warps for
+// others.
 #include "grid.cuh"
 #include "index.cuh"
 #include "warp.cuh"

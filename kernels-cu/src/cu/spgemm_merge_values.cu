@@ -1,7 +1,7 @@
-// spgemm_merge_values: the values of C = A B where rows of A have few entries and rows of B are in order, without columns
-// that are there twice: a thread has a row of A and merges the rows of B that it names, so that it meets the products of each
-// entry of C one after the other, in the order of A's entries.
-// Reads A and its rows of B once, by neighbouring threads for neighbouring rows; writes the values of C once.
+// spgemm_merge_values: the values of C = A B where rows of A have few entries and rows of B are in order, without
+// columns that are there twice: a thread has a row of A and merges the rows of B that it names, so that it meets the
+// products of each entry of C one after the other, in the order of A's entries. Reads A and its rows of B once, by
+// neighbouring threads for neighbouring rows; writes the values of C once.
 // Macros: SCALAR, IDX, OFF, WAYS (most entries of a row of A), STAGED = 16384 (bytes that a block collects).
 // Launch: any number of blocks of whole warps.
 #include "grid.cuh"

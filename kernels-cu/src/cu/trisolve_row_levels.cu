@@ -19,11 +19,12 @@
 typedef TYPE(IDX) Idx;
 
 // Nanoseconds that a warp sleeps after it has looked for levels in vain, as long as its first row waits: who waits far
-// ahead delays those that are worked on. Measured on H200 with 2000, 1000, 500 and without: the 5-point stencil of 1200^2
-// takes 4.8, 5.5, 7.2 and 34 ms, the 27-point one of 64^3 0.47, 0.50, 0.67 and 3.4, a power law 0.34, 0.29, 0.29 and 0.26.
+// ahead delays those that are worked on. Measured on H200 with 2000, 1000, 500 and without: the 5-point stencil of
+// 1200^2 takes 4.8, 5.5, 7.2 and 34 ms, the 27-point one of 64^3 0.47, 0.50, 0.67 and 3.4, a power law 0.34, 0.29, 0.29
+// and 0.26.
 #define SLEEP 1000
-// The same where rows are in chains. Measured on H200 with 1000, 2000 and 3000, lower triangles: 3.1, 2.65 and 5.1 ms for the
-// 5-point stencil, 0.68, 0.86 and 1.7 for that of 400^2, 1.6, 1.3 and 2.5 for the 7-point one of 128^3.
+// The same where rows are in chains. Measured on H200 with 1000, 2000 and 3000, lower triangles: 3.1, 2.65 and 5.1 ms
+// for the 5-point stencil, 0.68, 0.86 and 1.7 for that of 400^2, 1.6, 1.3 and 2.5 for the 7-point one of 128^3.
 #define SLEEP_OF_CHAINS 2000
 // Entries of a row that are looked at to find chains.
 #ifndef LOOKED_AT
@@ -88,9 +89,9 @@ static __device__ unsigned int level_along(bool is_link, int first, unsigned int
     return (unsigned int)min(above + lane, (long long)HIGHEST);
 }
 
-// Finds the levels of the rows of a warp, whose first has place `warp_first`; returns the highest of those of this lane's
-// row and `most`. In CHAINS, with a lane for a row, rows wait for the row before last of all, and those that wait for
-// nothing else get their levels together.
+// Finds the levels of the rows of a warp, whose first has place `warp_first`; returns the highest of those of this
+// lane's row and `most`. In CHAINS, with a lane for a row, rows wait for the row before last of all, and those that
+// wait for nothing else get their levels together.
 template <bool CHAINS>
 static __device__ unsigned int find_levels(const Triangle &triangle, Row own, int width, long long warp_first,
                                            unsigned int most)

@@ -336,7 +336,8 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SpgemmKernel<Compressed<A, T, Devic
     }
 }
 
-/// The offsets and columns of C, and the method that finds its values: that of these rows, if they can merge, else by bins.
+/// The offsets and columns of C, and the method that finds its values: that of these rows, if they can merge, else by
+/// bins.
 fn find(
     backend: &Device,
     factors: Factors<'_>,
