@@ -55,12 +55,15 @@ pub(super) fn repeats<M: Members>(a: &M, filled: usize, cpu: &Cpu) -> bool {
     has_at_most(a, cpu, most, &|Lines { offsets, indices, .. }, row| !follows(offsets, indices, row))
 }
 
-/// True if at most so many rows begin a group, as the first one of each member does.
+/// True for a row that begins a group.
+type BeginsGroup<'f, T, I, O> = dyn Fn(&Lines<'_, T, I, O>, usize) -> bool + Sync + 'f;
+
+/// True if at most `most` rows begin a group, as the first one of each member does.
 pub(super) fn has_at_most<M: Members>(
     a: &M,
     cpu: &Cpu,
     most: usize,
-    begins: &(dyn Fn(&Lines<'_, M::Scalar, M::Index, M::Offset>, usize) -> bool + Sync),
+    begins: &BeginsGroup<'_, M::Scalar, M::Index, M::Offset>,
 ) -> bool {
     let count = AtomicUsize::new(0);
     cpu.for_each(a.nnz(), chunks_of_rows(a, COUNTED), |(member, rows): (usize, Range<usize>)| {
