@@ -134,7 +134,8 @@ macro_rules! kernel {
                     }
                     if whole < len {
                         let live = $live(len - whole);
-                        let elements = $load(elements.as_ptr().add(whole));
+                        // Behind the columns is the first element of x, which may be infinite.
+                        let elements = $load_live(live, elements.as_ptr().add(whole));
                         for (sum, row) in sums.iter_mut().zip(rows) {
                             fetch_address(row.wrapping_add(whole + AHEAD / size_of::<$t>()));
                             *sum = $fma($load_live(live, row.add(whole)), elements, *sum);
