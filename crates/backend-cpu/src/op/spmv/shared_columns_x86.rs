@@ -85,8 +85,8 @@ macro_rules! kernel {
                 }
             }
 
-            /// Copies the elements of `x` at these columns, by the vectors that are read again, since a vector of memory that was
-            /// written in parts waits for all of them.
+            /// Copies the elements of `x` at these columns, by the vectors that are read again, since a vector of
+            /// memory that was written in parts waits for all of them.
             ///
             /// # Safety
             /// As for [`sums`].
