@@ -192,8 +192,8 @@ impl<M: Members> SpmvFormat for M {
     }
 }
 
-/// Why sums across the ends of rows take less time than rows one by one, if they do: rows are short, or of middle length
-/// but unequal.
+/// Why sums across the ends of rows take less time than rows one by one, if they do: rows are short, or of middle
+/// length but unequal.
 fn short_or_unequal<M: Members>(a: &M) -> Option<&'static str> {
     let offsets = || (0..a.members()).map(|k| a.lines(k).offsets);
     let rows: usize = offsets().map(|offsets| offsets.len() - 1).sum();

@@ -1,6 +1,6 @@
-//! Vectors of elements of x at any columns: by a load for each, which takes less time than gathers on processors without
-//! [fast ones](crate::simd::Simd::has_fast_gathers) (an EPYC, Zen 5: 0.24 ns an element of `f32` in place of 0.41, 0.24 of
-//! `f64` in place of 0.30), or, with AVX-512, by gathers.
+//! Vectors of elements of x at any columns: by a load for each, which takes less time than gathers on processors
+//! without [fast ones](crate::simd::Simd::has_fast_gathers) (an EPYC, Zen 5: 0.24 ns an element of `f32` in place of
+//! 0.41, 0.24 of `f64` in place of 0.30), or, with AVX-512, by gathers.
 
 use super::masked_x86::*;
 use std::arch::x86_64::*;

@@ -1,5 +1,6 @@
-//! Lanes of a vector by bits, for segmented scans: sums in those whose bit is set, the lanes some entries before those of
-//! a vector, the lanes whose bit is set as the first ones, and the other way round. AVX2 has tables in place of masks.
+//! Lanes of a vector by bits, for segmented scans: sums in those whose bit is set, the lanes some entries before those
+//! of a vector, the lanes whose bit is set as the first ones, and the other way round. AVX2 has tables in place of
+//! masks.
 
 use std::arch::x86_64::*;
 

@@ -1,5 +1,5 @@
-//! Masks of the first lanes of a vector, AVX2's masked loads and gathers with the arguments of AVX-512's, and its sums of
-//! lanes.
+//! Masks of the first lanes of a vector, AVX2's masked loads and gathers with the arguments of AVX-512's, and its sums
+//! of lanes.
 
 use std::arch::x86_64::*;
 

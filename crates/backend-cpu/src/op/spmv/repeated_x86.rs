@@ -125,8 +125,8 @@ macro_rules! kernel {
                 count.saturating_sub(rows_of_a_vector).min(end.saturating_sub(first))
             }
 
-            /// Sums the rows from `first` on; `values` begins with their values. `WHOLE` vectors of
-            /// AVX-512 are read without masks, which take an instruction more for each; lanes behind a run are not added.
+            /// Sums the rows from `first` on; `values` begins with their values. `WHOLE` vectors of AVX-512 are read
+            /// without masks, which take an instruction more for each; lanes behind a run are not added.
             ///
             /// # Safety
             /// As for [`sums`]; if `WHOLE`, vectors from the beginning of each run on lie in `values` and `x`.

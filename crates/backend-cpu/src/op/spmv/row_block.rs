@@ -8,9 +8,9 @@
 //! | others | one row after the other |
 //!
 //! The first two have no branch that depends on the length of one row, and the third has one: an end that a processor
-//! does not foresee takes as long as 10 entries. Columns and values are prefetched for longer rows where gathers are slow:
-//! on an EPYC (Zen 5) two threads take 0.58 to 0.64 of the time without with 256 entries a row. Elsewhere nothing is: on
-//! a Xeon (Sapphire Rapids) two threads take 0.55 to 0.93 of the time without.
+//! does not foresee takes as long as 10 entries. Columns and values are prefetched for longer rows where gathers are
+//! slow: on an EPYC (Zen 5) two threads take 0.58 to 0.64 of the time without with 256 entries a row. Elsewhere nothing
+//! is: on a Xeon (Sapphire Rapids) two threads take 0.55 to 0.93 of the time without.
 
 #[cfg(target_arch = "x86_64")]
 use super::masked_x86::lane_numbers;

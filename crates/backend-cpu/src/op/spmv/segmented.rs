@@ -1,7 +1,6 @@
-//! Algorithm `segmented_sums`: the products of short rows are summed by a segmented scan, which adds to each the ones 1,
-//! 2, 4, … entries before it in the same row, so that no branch depends on the end of a row. Longer rows
-//! are summed one by one. The plan has a bit for each entry of short rows, so that a product reads no
-//! offsets.
+//! Algorithm `segmented_sums`: the products of short rows are summed by a segmented scan, which adds to each the ones
+//! 1, 2, 4, … entries before it in the same row, so that no branch depends on the end of a row. Longer rows are summed
+//! one by one. The plan has a bit for each entry of short rows, so that a product reads no offsets.
 //!
 //! After Blelloch, Heroux, Zagha: Segmented operations for sparse matrix computation on vector multiprocessors.
 //! CMU-CS-93-173, 1993.
@@ -53,7 +52,8 @@ pub struct Segmented<Acc> {
 /// entries of this part.
 #[derive(Default)]
 struct PartRows {
-    /// A bit for each entry of short rows, set for the first ones of rows; those behind a long row begin with a new word.
+    /// A bit for each entry of short rows, set for the first ones of rows; those behind a long row begin with a new
+    /// word.
     starts: Vec<u64>,
     /// The entries of the longest short row.
     longest: usize,
@@ -198,8 +198,8 @@ impl<'a, T: Scalar, I: Index> Vectorize for PartSums<'a, T, I> {
                 let (own, rest) = starts.split_at((start - entry).div_ceil(64));
                 let (columns, values) = (&columns[entry..start], &values[entry..start]);
                 let short = ShortRows { columns, values, x, starts: own, longest: rows.longest };
-                // SAFETY: `S` is only run where the processor has it; the columns of a matrix are below the length of `x`, as
-                // the plan checked; all sums of the part fit, and the padding behind them.
+                // SAFETY: `S` is only run where the processor has it; the columns of a matrix are below the length of
+                // `x`, as the plan checked; all sums of the part fit, and the padding behind them.
                 row += unsafe { short.sums::<S>(op, &mut out[row..]) };
                 starts = rest;
             }

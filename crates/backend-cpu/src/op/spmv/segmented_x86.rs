@@ -46,9 +46,9 @@ macro_rules! scans {
             /// Writes the sums of the rows and returns their number.
             ///
             /// # Safety
-            /// The processor has the instruction set; columns and values have one length; every column is below the length of
-            /// `x`; no row is longer than `longest`, which [`scanned`](super::super::segmented::scanned) bounds; there is a
-            /// vector more of `sums` than rows.
+            /// The processor has the instruction set; columns and values have one length; every column is below the
+            /// length of `x`; no row is longer than `longest`, which [`scanned`](super::super::segmented::scanned)
+            /// bounds; there is a vector more of `sums` than rows.
             #[inline]
             #[target_feature(enable = $features)]
             pub(in super::super) unsafe fn sums(rows: &ShortRows<'_, $t, i32>, sums: &mut [$t]) -> usize {
@@ -149,8 +149,8 @@ macro_rules! scans {
                 }
             }
 
-            /// The sums of a vector of products with those of up to 3, 7, 15 or 31 entries before each. `before` has, for
-            /// each step, the two vectors that it added to before, the last one first.
+            /// The sums of a vector of products with those of up to 3, 7, 15 or 31 entries before each. `before` has,
+            /// for each step, the two vectors that it added to before, the last one first.
             #[inline]
             #[target_feature(enable = $features)]
             fn step<const N: usize>(
@@ -184,8 +184,8 @@ macro_rules! scans {
             /// Writes the sums of all rows: in turn those that are `filled`, whose bit is set, and zero.
             ///
             /// # Safety
-            /// The processor has the instruction set; there are as many `filled` as bits are set, and a vector more, and a
-            /// vector more of `sums` than bits of rows that are filled.
+            /// The processor has the instruction set; there are as many `filled` as bits are set, and a vector more,
+            /// and a vector more of `sums` than bits of rows that are filled.
             #[inline]
             #[target_feature(enable = $features)]
             pub(in super::super) unsafe fn expand(bits: &[u64], filled: &[$t], sums: &mut [$t]) {

@@ -38,8 +38,8 @@ pub struct SharedColumns {
     entries: usize,
 }
 
-/// True if groups have so many of the rows, `filled` of which have entries, and so many entries that a product takes less
-/// time by them.
+/// True if groups have so many of the rows, `filled` of which have entries, and so many entries that a product takes
+/// less time by them.
 pub(super) fn shares<M: Members>(a: &M, filled: usize, cpu: &Cpu) -> bool {
     // Three rows in two groups.
     let most = (filled / 3 * 2).min(a.nnz() / SpmvThresholds::CPU.entries_of_group);
@@ -122,8 +122,8 @@ impl<T: Scalar, I: Index, O: Index> Vectorize for TaskSums<'_, T, I, O> {
             let (own, rest) = y.split_at_mut(rows);
             let values = &values[start..group_end];
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: `S` is only run where the processor has it; the columns of a matrix are below the length of `x`, as the plan
-            // checked; each row has as many values as columns; the elements have padding.
+            // SAFETY: `S` is only run where the processor has it; the columns of a matrix are below the length of `x`,
+            // as the plan checked; each row has as many values as columns; the elements have padding.
             let done =
                 unsafe { shared_columns_x86::sums::<S, T, I>(columns, values, x, elements, own, update) };
             #[cfg(not(target_arch = "x86_64"))]

@@ -85,8 +85,8 @@ macro_rules! kernel {
                 }
             }
 
-            /// Copies the elements of `x` at these columns, by the vectors that are read again, since a vector of memory that was
-            /// written in parts waits for all of them.
+            /// Copies the elements of `x` at these columns, by the vectors that are read again, since a vector of
+            /// memory that was written in parts waits for all of them.
             ///
             /// # Safety
             /// As for [`sums`].
@@ -134,7 +134,8 @@ macro_rules! kernel {
                     }
                     if whole < len {
                         let live = $live(len - whole);
-                        let elements = $load(elements.as_ptr().add(whole));
+                        // Behind the columns is the first element of x, which may be infinite.
+                        let elements = $load_live(live, elements.as_ptr().add(whole));
                         for (sum, row) in sums.iter_mut().zip(rows) {
                             fetch_address(row.wrapping_add(whole + AHEAD / size_of::<$t>()));
                             *sum = $fma($load_live(live, row.add(whole)), elements, *sum);

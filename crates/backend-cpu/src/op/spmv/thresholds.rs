@@ -14,18 +14,18 @@ pub(super) struct SpmvThresholds {
     /// a row.
     pub(super) rows_of_group: usize,
     /// Average entries of groups of rows with the same columns from which on they are summed together
-    /// (`shared_columns`). Two threads of an EPYC (Zen 5), f32, beside the best of the others: blocks of 100 to 300 1.08 ms
-    /// and 1.57, of 1 to 64 0.96 and 1.58, six unknowns a node and 146 entries a row 1.01 and 1.22; three unknowns and 74
-    /// entries 0.67 and 0.60, 21 entries 9.2 and 2.0.
+    /// (`shared_columns`). Two threads of an EPYC (Zen 5), f32, beside the best of the others: blocks of 100 to 300
+    /// 1.08 ms and 1.57, of 1 to 64 0.96 and 1.58, six unknowns a node and 146 entries a row 1.01 and 1.22; three
+    /// unknowns and 74 entries 0.67 and 0.60, 21 entries 9.2 and 2.0.
     pub(super) entries_of_group: usize,
     /// Average entries per row from which on most of the time goes into rows that are long enough for vectors, so that
-    /// sums across the ends of rows gain nothing (`segmented_sums`, `rows_by_length`). By `rows_by_length` a product with 8
-    /// entries (uniform_8) took 12.4 ms in place of 14.3, with 27 (stencil_27) 2.05 in place of 2.6; with the long rows of
-    /// ddi it was 0.7 times as fast.
+    /// sums across the ends of rows gain nothing (`segmented_sums`, `rows_by_length`). By `rows_by_length` a product
+    /// with 8 entries (uniform_8) took 12.4 ms in place of 14.3, with 27 (stencil_27) 2.05 in place of 2.6; with the
+    /// long rows of ddi it was 0.7 times as fast.
     pub(super) long_rows: usize,
-    /// The same where the standard deviation of the lengths is above their mean, so that branches at the ends of rows are
-    /// mispredicted: with 71 entries on average (ratings) a product took 0.71 (f32) and 0.80 (f64) of the time, with 117 (texts)
-    /// 0.77 and 1.0, with 707 1.46 and 0.82.
+    /// The same where the standard deviation of the lengths is above their mean, so that branches at the ends of rows
+    /// are mispredicted: with 71 entries on average (ratings) a product took 0.71 (f32) and 0.80 (f64) of the time,
+    /// with 117 (texts) 0.77 and 1.0, with 707 1.46 and 0.82.
     pub(super) long_unequal_rows: usize,
     /// Sums of all chunks per entry up to which adding them costs less than a pattern by rows (`chunked_scatter`),
     /// which reads a position and gathers a value for every entry. No measured crossover.

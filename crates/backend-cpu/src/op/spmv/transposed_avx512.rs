@@ -14,9 +14,9 @@ const AHEAD: usize = 4096;
 /// The most entries of a row.
 pub(super) const LONGEST: usize = 7;
 
-/// Writes the sums of the first of the rows from `first` on, as many as whole vectors have, in each of which entry `k` is
-/// `distances[k]` right of the diagonal; returns their number, 0 if `S` has no vectors of `T` or rows are longer than
-/// [`LONGEST`].
+/// Writes the sums of the first of the rows from `first` on, as many as whole vectors have, in each of which entry `k`
+/// is `distances[k]` right of the diagonal; returns their number, 0 if `S` has no vectors of `T` or rows are longer
+/// than [`LONGEST`].
 ///
 /// # Safety
 /// The processor has `S`; there are values for all rows, whose columns are below the length of `x`.
