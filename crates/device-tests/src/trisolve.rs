@@ -78,7 +78,7 @@ pub fn solves_of_chains_are_those_of_the_reference(library: &Library) {
     };
     let chain = Csr::<f64>::from_triplets(n, n, entries(|_| None)).unwrap();
     let jumps =
-        Csr::<f64>::from_triplets(n, n, entries(|row| (row % 3 == 0 && row > 0).then(|| row / 2))).unwrap();
+        Csr::<f64>::from_triplets(n, n, entries(|row| (row % 3 == 0 && row > 0).then_some(row / 2))).unwrap();
     let of_far =
         |row: usize| [row.checked_sub(5000), row.checked_sub(31_000), Some(row)].into_iter().flatten();
     let of_row = |row| of_far(row).map(move |col| (row, col, if row == col { 2.0 } else { 0.5 }));

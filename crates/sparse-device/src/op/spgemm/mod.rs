@@ -191,7 +191,7 @@ pub struct SpgemmPlan<I: Index, O: Index> {
 /// The method that finds the values of C.
 #[derive(Debug)]
 enum Values {
-    Sums(ValueSums),
+    Sums(Box<ValueSums>),
     Merged(MergedRows),
 }
 
@@ -264,7 +264,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SpgemmKernel<Compressed<A, T, Devic
             Some(mask) => {
                 let has_places = stored != StoredProducts::None;
                 let sums = masked_sums(self, factors, mask.into(), has_places)?;
-                (mask_pattern(mask)?.clone(), Values::Sums(sums))
+                (mask_pattern(mask)?.clone(), Values::Sums(sums.into()))
             }
             None => {
                 let merge = match (&options.algorithm, algorithm) {
@@ -351,7 +351,7 @@ fn find(
         return Ok((found.offsets, found.indices, Values::Merged(found.rows)));
     }
     let (found, sums) = SumSearch::new(backend, factors, algorithm, stored)?.find(offset)?;
-    Ok((found.offsets, found.indices, Values::Sums(sums)))
+    Ok((found.offsets, found.indices, Values::Sums(sums.into())))
 }
 
 /// The choice of a plan that runs another algorithm than the one that was forced, with the reason.
