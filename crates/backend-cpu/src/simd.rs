@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 pub enum Simd {
     /// Portable code as the compiler vectorizes it.
     Portable,
-    /// 256-bit vectors with gathers and FMA.
+    /// 256-bit vectors with gathers and FMA, and POPCNT.
     Avx2,
     /// 512-bit vectors with masks and compress-store (F, BW, DQ, VL), and POPCNT.
     Avx512,
@@ -32,7 +32,11 @@ impl Simd {
         match self {
             Self::Portable => true,
             #[cfg(target_arch = "x86_64")]
-            Self::Avx2 => is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma"),
+            Self::Avx2 => {
+                is_x86_feature_detected!("avx2")
+                    && is_x86_feature_detected!("fma")
+                    && is_x86_feature_detected!("popcnt")
+            }
             #[cfg(target_arch = "x86_64")]
             Self::Avx512 => {
                 Self::Avx2.is_available()
@@ -40,7 +44,6 @@ impl Simd {
                     && is_x86_feature_detected!("avx512bw")
                     && is_x86_feature_detected!("avx512dq")
                     && is_x86_feature_detected!("avx512vl")
-                    && is_x86_feature_detected!("popcnt")
             }
             #[cfg(target_arch = "aarch64")]
             Self::Neon => true,
@@ -140,7 +143,7 @@ impl Simd {
 }
 
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma")]
+#[target_feature(enable = "avx2,fma,popcnt")]
 fn run_avx2<W: Vectorize>(work: W) -> W::Out {
     work.run::<Avx2>()
 }

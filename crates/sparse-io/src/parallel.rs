@@ -21,7 +21,8 @@ pub(crate) fn join<A: Send, B: Send>(a: impl FnOnce() -> A + Send, b: impl FnOnc
     if is_forked() { (a(), b()) } else { rayon::join(a, b) }
 }
 
-/// Calls `work` with 0, …, `count` − 1, on this thread if there is one call alone. Not generic, so that rayon's code is compiled once and not for every type.
+/// Calls `work` with 0, …, `count` − 1, on this thread if there is one call alone. Not generic, so that rayon's code is
+/// compiled once and not for every type.
 fn for_each_index(count: usize, work: &(dyn Fn(usize) + Sync)) {
     if count < 2 || is_forked() {
         (0..count).for_each(work);

@@ -253,7 +253,6 @@ def of_matrices(kind: Any, s: Any) -> Any:
     return [products, sums, a.todense(), a.toarray(), a.tocsr(), a.tocsc(), a.tocoo(), a.T, 2 * a, a + a, entries.tocsr(), entries.tocsc(), a.getnnz(), pickle.loads(pickle.dumps(a))]
 
 
-
 def filled(made: Any) -> Any:
     made[0, 1], made[2, 3] = 1, 2
     made[1] = [0, 1, 0, 3]

@@ -105,7 +105,10 @@ for kind in ("array", "matrix"):
 """
 
 
-@pytest.mark.parametrize("first, second", [("anndata", "nnz"), ("nnz", "anndata")])
+ASKING = "nnz, importlib.util; importlib.util.find_spec('anndata'); import nnz"
+
+
+@pytest.mark.parametrize("first, second", [("anndata", "nnz"), ("nnz", "anndata"), (ASKING, "anndata")])
 def test_anndata_writes(tmp_path, first, second):
     pytest.importorskip("anndata")
     program = WRITING.format(first=first, second=second)

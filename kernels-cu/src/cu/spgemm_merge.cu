@@ -34,10 +34,10 @@ struct Summary
 };
 
 // The products of the rows of B that the n entries of A from `begin` on name.
-static __device__ UnsignedOff products_of_row(UnsignedOff begin, int n, const Idx *__restrict__ a_indices,
-                                              const Off *__restrict__ b_offsets)
+static __device__ long long products_of_row(UnsignedOff begin, int n, const Idx *__restrict__ a_indices,
+                                            const Off *__restrict__ b_offsets)
 {
-    UnsignedOff products = 0;
+    long long products = 0;
 #pragma unroll
     for (int way = 0; way < WAYS; way++)
         products += way < n ? b_offsets[a_indices[begin + way] + 1] - b_offsets[a_indices[begin + way]] : 0;

@@ -102,7 +102,7 @@ impl<T: Scalar, I: Index> Collector<T, I> {
     }
 
     /// Collects the entries of the blocks that have been parsed, and of more until no more than `most` are left.
-    fn collect(&mut self, most: usize, reserve: &mut Reserve<'_>) -> Result<()> {
+    pub(super) fn collect(&mut self, most: usize, reserve: &mut Reserve<'_>) -> Result<()> {
         while let Progress::Coordinate { tally, blocks, spare } = &mut self.progress {
             let parsed = if blocks.len() > most { blocks.take() } else { blocks.take_done() };
             let Some(Parsed { block, tally: parsed, rounded }) = parsed else { break };

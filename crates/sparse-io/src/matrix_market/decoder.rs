@@ -11,7 +11,7 @@ use crate::csr_from_entries::{ENTRY_BYTES, check_row_claim};
 use crate::npz::{AnySparse, NpzFormat};
 use crate::source::Contents;
 use crate::stream::{Reserve, wrong};
-use sparse_core::{Index, Result, c64};
+use sparse_core::{Error, Index, Result, c64};
 use std::path::Path;
 
 /// Bytes of lines in a block. Measured on two cores of a Zen 5 with 1 MiB of L2 each: lines and entries stay there.
@@ -59,13 +59,22 @@ impl TextDecoder {
 
     pub(crate) fn push(&mut self, bytes: &[u8], reserve: &mut Reserve<'_>) -> Result<()> {
         for part in bytes.chunks(BLOCK_BYTES) {
-            self.lines.add(part).map_err(|stop| stop.reading(path()))?;
+            if let Err(stop) = self.lines.add(part) {
+                return Err(self.first_error(stop.reading(path()), reserve));
+            }
             if self.lines.len() >= BLOCK_BYTES {
                 let lines = self.lines.take_whole();
                 self.decode(lines, reserve)?;
             }
         }
         Ok(())
+    }
+
+    /// The error of a block that was pushed before, if there is one, or else `later`: the first fault of the text is
+    /// reported however fast blocks are parsed.
+    fn first_error(&mut self, later: Error, reserve: &mut Reserve<'_>) -> Error {
+        let Some(decoding) = &mut self.body else { return later };
+        with_collector!(&mut decoding.entries, of => of.collect(0, reserve)).err().unwrap_or(later)
     }
 
     /// The entries, in the order of the file, once all bytes were decoded.

@@ -34,12 +34,17 @@ class _AtImport(MetaPathFinder):
         if name != "anndata":
             return None
         sys.meta_path.remove(self)
-        spec = importlib.util.find_spec(name)
+        try:
+            spec = importlib.util.find_spec(name)
+        finally:
+            # A program may ask for the module without importing it, or import it once more after a failure.
+            sys.meta_path.insert(0, self)
         if spec is not None and spec.loader is not None:
             execute = spec.loader.exec_module
 
             def execute_and_register(module: Any) -> None:
                 execute(module)
+                sys.meta_path.remove(self)
                 register_writers()
 
             spec.loader.exec_module = execute_and_register  # type: ignore[method-assign]

@@ -232,6 +232,7 @@ pub(super) struct ShortRows<'a, T, I> {
     /// A bit for each entry, set for the first ones of rows.
     pub(super) starts: &'a [u64],
     /// The entries of the longest row, or more.
+    #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "there are no kernels"))]
     pub(super) longest: usize,
 }
 
@@ -243,14 +244,14 @@ impl<T: Scalar, I: Index> ShortRows<'_, T, I> {
     /// [`PADDING`] more `sums` than rows.
     #[inline(always)]
     unsafe fn sums<S: Isa>(&self, op: Op, sums: &mut [T::Acc]) -> usize {
-        let Self { columns, values, x, starts, longest } = *self;
+        let Self { columns, values, x, starts, .. } = *self;
         #[cfg(target_arch = "x86_64")]
         if size_of::<I>() == size_of::<i32>() {
             macro_rules! scan_where_it_is {
                 ($simd:ident, $dtype:ident, $module:ident) => {
                     if const { is::<S, T>(Simd::$simd, DType::$dtype) } {
                         let (columns, values, x) = (cast_slice(columns), cast_slice(values), cast_slice(x));
-                        let rows = ShortRows { columns, values, x, starts, longest };
+                        let rows = ShortRows { columns, values, x, starts, longest: self.longest };
                         // SAFETY: the caller's promises.
                         return unsafe { segmented_x86::$module::sums(&rows, cast_slice_mut(sums)) };
                     }

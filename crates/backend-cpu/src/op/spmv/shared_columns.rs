@@ -14,13 +14,10 @@ use crate::parallel::{CHUNK, split_mut};
 use crate::primitive::lines::Lines;
 use crate::primitive::partition::PART_SIZE;
 use crate::primitive::update::Update;
-use crate::simd::{Isa, LINE, Vectorize};
+use crate::simd::{Isa, Vectorize};
 use sparse_core::op::Op;
 use sparse_core::{Index, Scalar};
 use std::ops::Range;
-
-/// Elements behind the columns of a row that vectors may read in the buffer.
-pub(super) const PADDING: usize = 16;
 
 /// The rows of a member that one task sums.
 struct RowTask {
@@ -29,6 +26,7 @@ struct RowTask {
     /// The number of rows of each group.
     groups: Vec<u32>,
     /// The entries of the longest row.
+    #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "there are no kernels"))]
     longest: usize,
 }
 
@@ -110,10 +108,8 @@ impl<T: Scalar, I: Index, O: Index> Vectorize for TaskSums<'_, T, I, O> {
     #[inline(always)]
     fn run<S: Isa>(self) {
         let Self { task, lines: Lines { offsets, indices, values }, x, mut y, update, op } = self;
-        // Aligned to cache lines, since a vector that crosses one waits longer to be read after it is written.
-        let mut elements = vec![T::ZERO; task.longest + PADDING + LINE / size_of::<T>()];
-        let skipped = elements.as_ptr().align_offset(LINE);
-        let elements = &mut elements[skipped..];
+        #[cfg(target_arch = "x86_64")]
+        let mut elements = shared_columns_x86::Elements::<T>::new(task.longest);
         let mut row = task.rows.start;
         for &rows in &task.groups {
             let rows = rows as usize;
@@ -124,8 +120,9 @@ impl<T: Scalar, I: Index, O: Index> Vectorize for TaskSums<'_, T, I, O> {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: `S` is only run where the processor has it; the columns of a matrix are below the length of `x`,
             // as the plan checked; each row has as many values as columns; the elements have padding.
-            let done =
-                unsafe { shared_columns_x86::sums::<S, T, I>(columns, values, x, elements, own, update) };
+            let done = unsafe {
+                shared_columns_x86::sums::<S, T, I>(columns, values, x, elements.aligned(), own, update)
+            };
             #[cfg(not(target_arch = "x86_64"))]
             let done = false;
             if !done {

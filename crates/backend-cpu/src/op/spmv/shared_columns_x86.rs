@@ -3,7 +3,7 @@
 use super::elements_x86::*;
 use super::masked_x86::*;
 use crate::primitive::update::Update;
-use crate::simd::{Isa, Simd, fetch_address};
+use crate::simd::{Isa, LINE, Simd, fetch_address};
 use bytemuck::{cast, cast_slice, cast_slice_mut};
 use sparse_core::{DType, Index, Scalar};
 use std::arch::x86_64::*;
@@ -13,6 +13,26 @@ const ROWS: usize = 4;
 
 /// Bytes by which values are prefetched ahead.
 const AHEAD: usize = 4096;
+
+/// Elements behind the columns of a row that vectors may read.
+const PADDING: usize = 16;
+
+/// The elements of x for the columns of a row.
+pub(super) struct Elements<T>(Vec<T>);
+
+impl<T: Scalar> Elements<T> {
+    /// A buffer for rows of up to `longest` entries.
+    pub(super) fn new(longest: usize) -> Self {
+        Self(vec![T::ZERO; longest + PADDING + LINE / size_of::<T>()])
+    }
+
+    /// The elements from the start of a cache line on: a vector that crosses two lines waits longer to be read after it
+    /// is written.
+    pub(super) fn aligned(&mut self) -> &mut [T] {
+        let skipped = self.0.as_ptr().align_offset(LINE);
+        &mut self.0[skipped.min(LINE / size_of::<T>())..]
+    }
+}
 
 /// Writes the sums of rows that have these columns, if `S` has kernels for the types.
 ///

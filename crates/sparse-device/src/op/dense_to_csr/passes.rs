@@ -75,7 +75,7 @@ impl Passes {
                 ["dense_to_csr_count_warp", "dense_to_csr_fill_warp"],
                 &Defines::default().index(index),
             ),
-            // The single pass has its own kernels; these are for matrices without elements.
+            // `LookBack` has its own kernels, and needs these only for matrices without elements.
             DenseAlgorithm::RowPerThread | DenseAlgorithm::LookBack => of_file(
                 "dense_to_csr",
                 ["dense_to_csr_count_row_per_thread", "dense_to_csr_fill_row_per_thread"],

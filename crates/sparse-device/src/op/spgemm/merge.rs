@@ -46,6 +46,9 @@ const SAMPLES: usize = 256;
 /// One in so many of the rows that are looked at may name rows of B far from those that the row before names.
 const FAR_PART: i64 = 4;
 
+/// One in so many of the rows that are looked at has a neighbour with entries, or more.
+const LONE_PART: i64 = 2;
+
 /// The rows of A that are merged, if they fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Rows {
@@ -76,9 +79,9 @@ impl Summary {
         Ok(Self { entries: words[0] as usize, most: words[1] as usize, neighbours: words[2], far: words[3] })
     }
 
-    /// True if rows are like their neighbours.
+    /// True if most rows of a sample have a neighbour, and most of these are like it.
     fn are_alike(&self) -> bool {
-        self.far * FAR_PART <= self.neighbours
+        self.neighbours * LONE_PART >= (SAMPLES * LANES) as i64 && self.far * FAR_PART <= self.neighbours
     }
 }
 
@@ -149,12 +152,7 @@ impl MergedRows {
 
 /// True if rows of B can be merged, by what the host knows.
 fn can_merge(Factors { left, right }: Factors<'_>) -> bool {
-    let last_column = match right.indices.index_type() {
-        IndexType::I32 => i32::MAX as usize,
-        IndexType::I64 => i64::MAX as usize,
-    };
-    let is_any = left.nnz() > 0 && right.nnz() > 0;
-    is_any && right.order.sorted && right.order.unique && right.cols <= last_column
+    left.nnz() > 0 && right.nnz() > 0 && right.order.sorted && right.order.unique
 }
 
 /// True if rows are few.
@@ -225,4 +223,19 @@ fn pattern_arguments<'a>(backend: &'a Device, factors: Factors<'a>, kernel: &'a 
 
 fn kernel(backend: &Device, factors: Factors<'_>, entry: &'static str, ways: &'static str) -> Result<Kernel> {
     backend.kernel(FILE, entry, factors.defines(backend).set("WAYS", ways))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Summary;
+
+    #[test]
+    fn rows_are_alike_if_most_are_compared_and_few_are_far() {
+        let are_alike = |neighbours, far| Summary { entries: 0, most: 0, neighbours, far }.are_alike();
+        assert!(are_alike(7936, 0));
+        assert!(are_alike(7936, 1984));
+        assert!(!are_alike(7936, 1985));
+        assert!(!are_alike(0, 0));
+        assert!(!are_alike(100, 0));
+    }
 }

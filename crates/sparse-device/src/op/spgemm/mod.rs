@@ -328,7 +328,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SpgemmKernel<Compressed<A, T, Devic
         a: &Compressed<A, T, Device, I, O>,
         b: &Compressed<A, T, Device, I, O>,
     ) -> Result<Compressed<A, T, Device, I, O>> {
-        // Every row with entries is in a bin, whose kernel writes all of them.
+        // The kernels write the values of all rows with entries.
         let values = self.allocate(plan.pattern.indices().len)?;
         let c = Compressed::from_pattern(plan.pattern.clone(), values)?;
         plan.values.run(self, Factors::new(a, b), (&c).into())?;
