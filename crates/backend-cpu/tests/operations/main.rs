@@ -12,5 +12,6 @@ mod semiring;
 mod spgemm;
 mod spmm;
 mod spmv;
+mod spmv_once;
 mod trisolve;
 mod vector;

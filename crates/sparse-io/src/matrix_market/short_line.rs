@@ -4,7 +4,7 @@
 //! words of eight bytes, so that neither their lengths nor their digits decide a branch. The next line is found before
 //! the numbers of this one are known, so that the processor works on several lines at once.
 //!
-//! What does not fit, such as exponents, signs before indices, and lines at the end of a text, is left to
+//! Other lines, such as those with signs before indices, and the last lines of a text, are left to
 //! [`plain`](super::plain).
 
 use super::decimal;

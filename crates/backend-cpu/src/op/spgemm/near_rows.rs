@@ -18,7 +18,7 @@ const WIDEST: usize = 1 << 13;
 /// The most products: rows of more are added as vectors where they have no gaps.
 const MOST: usize = 256;
 
-/// True if so many products in a window of so many columns are near each other.
+/// True if products are near each other: a window of few columns for each of them.
 #[inline(always)]
 pub(super) fn are_near(products: usize, window: usize) -> bool {
     products <= MOST && window <= COLUMNS_PER_PRODUCT * products && window <= WIDEST
@@ -37,7 +37,7 @@ impl<Acc> Default for NearSums<Acc> {
 }
 
 impl<Acc: Accumulator> NearSums<Acc> {
-    /// Appends a row of C with so many products, whose columns lie in `window`.
+    /// Appends a row of C, given the number of its products and the window of their columns.
     #[inline(always)]
     pub(super) fn multiply<S: Isa, T: Scalar<Acc = Acc>, I: Index, O: Index>(
         &mut self,

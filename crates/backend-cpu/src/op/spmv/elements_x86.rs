@@ -101,7 +101,7 @@ pub(super) unsafe fn avx512_f64s<const GATHERS: bool>(columns: *const i32, x: *c
 macro_rules! last_elements {
     ($name:ident, $t:ty, $vector:ty, $lanes:literal lanes, features $features:literal,
      [$elements:ident, $live:ident, $load:ident, $store:ident]) => {
-        /// The elements of `x` at so many columns, fewer than a vector, and the first ones of `x` in the other lanes.
+        /// The elements of `x` at `columns`, fewer than a vector, and the first ones of `x` in the other lanes.
         ///
         /// # Safety
         /// The columns may be read, and are below the length of `x`, which is not 0.

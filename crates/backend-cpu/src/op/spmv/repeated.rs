@@ -77,7 +77,7 @@ pub(super) fn has_at_most<M: Members>(
     count.into_inner() <= most
 }
 
-/// Neighbouring rows with about so many entries, by member.
+/// Ranges of rows with about `entries` entries each, and the member of each range.
 pub(super) fn chunks_of_rows<M: Members>(a: &M, entries: usize) -> Vec<(usize, Range<usize>)> {
     let of_member = |k| rows_by_entries(a.lines(k).offsets, entries).into_iter().map(move |rows| (k, rows));
     (0..a.members()).flat_map(of_member).collect()

@@ -121,7 +121,7 @@ macro_rules! scans {
             /// The products of the vector of entries from `at` on.
             ///
             /// # Safety
-            /// There are so many entries; every column is below the length of `x`.
+            /// There is a vector of entries from `at` on; every column is below the length of `x`.
             #[inline]
             #[target_feature(enable = $features)]
             unsafe fn products<const GATHERS: bool>(rows: &ShortRows<'_, $t, i32>, at: usize) -> $vector {

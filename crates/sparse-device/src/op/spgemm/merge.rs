@@ -43,10 +43,10 @@ const MAX_FEW_WAYS: usize = 16;
 /// Warps of neighbouring rows that are looked at before.
 const SAMPLES: usize = 256;
 
-/// One in so many of the rows that are looked at may name rows of B far from those that the row before names.
+/// Rows of the sample per row that may name rows of B far from those of the row before.
 const FAR_PART: i64 = 4;
 
-/// One in so many of the rows that are looked at has a neighbour with entries, or more.
+/// Rows of the sample per row that must have a neighbour with entries.
 const LONE_PART: i64 = 2;
 
 /// The rows of A that are merged, if they fit.
@@ -58,7 +58,7 @@ pub(super) enum Rows {
     Alike,
 }
 
-/// What the kernels found out: their structure `Summary`.
+/// Counts of the kernels: their structure `Summary`.
 struct Summary {
     /// The entries of C.
     entries: usize,
@@ -184,7 +184,7 @@ fn sampled_ways(
     Ok(ways_for(sampled.most).filter(|_| fits))
 }
 
-/// The least ways for rows of so many entries.
+/// The least of [`WAYS`] for rows of up to `most` entries.
 fn ways_for(most: usize) -> Option<(usize, &'static str)> {
     WAYS.into_iter().find(|(ways, _)| most <= *ways)
 }
