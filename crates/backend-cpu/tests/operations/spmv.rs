@@ -2,9 +2,8 @@
 
 use crate::common::*;
 use backend_cpu::{Cpu, Simd};
-use proptest::prelude::*;
 use sparse_core::op::{Op, SpmvKernel, SpmvPlan, VectorKernel};
-use sparse_core::reference::{Convert, Reference};
+use sparse_core::reference::Reference;
 use sparse_core::{Csr, Error, Host, Index, PlanOptions, Scalar, SparseFormat, bf16, c32, c64, f16};
 use sparse_generate::{band, stencil_5, stencil_27, uniform, with_row_lengths};
 
