@@ -29,7 +29,7 @@ impl Usage {
     }
 }
 
-/// Fails if a tenant whose matrices have `stored` bytes would have more than `limit` with so many more.
+/// Fails if `bytes` more bytes would bring a tenant's matrices, which have `stored`, above `limit`.
 pub(crate) fn check_stored(stored: u64, bytes: u64, limit: u64) -> Result<(), Problem> {
     if stored.saturating_add(bytes) <= limit {
         return Ok(());
