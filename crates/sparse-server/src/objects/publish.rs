@@ -1,4 +1,4 @@
-//! How objects appear and disappear: new versions, labels, deletion.
+//! Changes of the objects of a tenant: new versions, labels, deletion.
 
 use super::object::{Content, Description, Object, Resident, now, tag_of, time_of_making};
 use super::{Store, Versions};
