@@ -2,6 +2,15 @@
 //!
 //! Results do not depend on the number of threads: work is split by nnz, never by the thread count, and partial sums
 //! are combined in a fixed order.
+//!
+//! | file | contents |
+//! |---|---|
+//! | `op/` | the operations: a file each, or a folder with the plan, the choice (`automatic`) and the algorithms |
+//! | `op/compiled.rs` | the tables by which the kernel traits find the functions for a format and its types |
+//! | `primitive/` | code of several operations: partitions, sorts, gathers, sums of products |
+//! | `parallel.rs`, `pool.rs`, `shared_work.rs` | threads: how work is split, the pool, work that idle threads join |
+//! | `simd.rs` | instruction sets, detected at run time |
+//! | `borrow.rs` | matrices over the caller's arrays, checked by all threads |
 
 mod borrow;
 mod op;

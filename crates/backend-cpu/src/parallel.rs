@@ -14,7 +14,7 @@ pub(crate) const SERIAL_LIMIT: usize = 16 * 1024;
 pub(crate) const CHUNK: usize = 8 * 1024;
 
 impl Cpu {
-    /// The threads for work on so many elements; `None` where the calling thread does it.
+    /// The threads for work on `elements` elements; `None` if the calling thread does it alone.
     pub(crate) fn threads_for(&self, elements: usize) -> Option<&ThreadPool> {
         if elements < SERIAL_LIMIT || self.threads() == 1 { None } else { self.pool.threads() }
     }

@@ -1,4 +1,4 @@
-//! Work that a calling thread shares with those threads of a pool that come before it is done.
+//! Work that a calling thread starts at once, and that idle threads of a pool join while it lasts.
 //!
 //! A scope of rayon ends when each of its tasks has had a thread, be it only to find nothing left, and the caller
 //! sleeps meanwhile. Here the caller waits for threads that are at work, and for no others. Two quiet cores, work of

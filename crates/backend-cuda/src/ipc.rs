@@ -77,7 +77,7 @@ impl IpcMemory {
         self.copy(from, self.address(offset, bytes)?, bytes)
     }
 
-    /// The address of byte `offset`, if so many bytes lie behind it in this allocation.
+    /// The address of byte `offset`, if `bytes` bytes follow it in this allocation.
     fn address(&self, offset: usize, bytes: usize) -> Result<sys::CUdeviceptr> {
         let passes = || Error::unsupported("an array of another process", "its offset is not an address");
         let end = offset.checked_add(bytes).ok_or_else(passes)?;

@@ -12,9 +12,9 @@
 //! static ALLOCATOR: recycler::Recycler = recycler::Recycler;
 //!
 //! drop(vec![1_u8; 1 << 20]);
-//! assert!(recycler::waiting_bytes() >= 1 << 20 || cfg!(not(target_os = "linux")));
+//! assert!(recycler::cached_bytes() >= 1 << 20 || cfg!(not(target_os = "linux")));
 //! recycler::release_all();
-//! assert_eq!(recycler::waiting_bytes(), 0);
+//! assert_eq!(recycler::cached_bytes(), 0);
 //! ```
 //!
 //! The cache is one for the process. Without the allocator as global allocator it is empty, and the functions do
@@ -27,16 +27,16 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// The default size, in bytes, from which on blocks are cached; also the size from which on they get huge pages.
 const LARGE: usize = 1 << 20;
 
-/// The most cached blocks.
-const BLOCKS: usize = 256;
+/// The largest number of cached blocks.
+const MAX_BLOCKS: usize = 256;
 
-/// The default limit of the bytes of all cached blocks; [`keep_at_most`] sets another.
-const BYTES: usize = 1 << 30;
+/// The default limit of the bytes of all cached blocks; [`limit_cache`] sets another.
+const DEFAULT_LIMIT: usize = 1 << 30;
 
 /// Bytes of cached blocks up to which their pages are not offered to the operating system. Reusing offered pages is
 /// slow: with 4 MB of them, `A @ x` of a grid of 700² points takes 1.3 ms instead of 1.0, and the product with a
 /// diagonal of a million rows 1.25 instead of 0.9.
-const UNOFFERED: usize = 64 << 20;
+const UNOFFERED_BYTES: usize = 64 << 20;
 
 /// The largest alignment of cached blocks: that of the C library's `malloc`, since a block may begin as a smaller one
 /// and grow by `realloc`.
@@ -59,27 +59,27 @@ struct Block {
 
 /// The cached blocks, in the order in which they were freed.
 struct Cache {
-    blocks: [Block; BLOCKS],
+    blocks: [Block; MAX_BLOCKS],
     count: usize,
     bytes: usize,
-    /// The most bytes of all blocks.
+    /// The limit of `bytes`.
     limit: usize,
 }
 
 static CACHE: Mutex<Cache> = Mutex::new(Cache {
-    blocks: [Block { address: 0, bytes: 0, is_old: false }; BLOCKS],
+    blocks: [Block { address: 0, bytes: 0, is_old: false }; MAX_BLOCKS],
     count: 0,
     bytes: 0,
-    limit: BYTES,
+    limit: DEFAULT_LIMIT,
 });
 
-/// Bytes of the cached blocks.
-pub fn waiting_bytes() -> usize {
+/// The bytes of all cached blocks.
+pub fn cached_bytes() -> usize {
     lock().bytes
 }
 
 /// Limits the cache to `bytes` bytes in all, and frees the oldest blocks beyond.
-pub fn keep_at_most(bytes: usize) {
+pub fn limit_cache(bytes: usize) {
     lock().limit = bytes;
     free_while(|cache| cache.bytes > cache.limit);
 }
@@ -127,7 +127,7 @@ impl Cache {
             return false;
         }
         self.shrink_for(bytes);
-        if self.bytes + bytes > UNOFFERED {
+        if self.bytes + bytes > UNOFFERED_BYTES {
             offer(block, bytes);
         }
         self.blocks[self.count] = Block { address: block.expose_provenance(), bytes, is_old: false };
@@ -138,7 +138,7 @@ impl Cache {
 
     /// Frees blocks until another one of `bytes` bytes fits the limits.
     fn shrink_for(&mut self, bytes: usize) {
-        while self.count > 0 && (self.count == BLOCKS || self.bytes + bytes > self.limit) {
+        while self.count > 0 && (self.count == MAX_BLOCKS || self.bytes + bytes > self.limit) {
             self.free_oldest();
         }
     }
@@ -314,47 +314,47 @@ mod tests {
             }
         };
         let first = block(layout.size());
-        assert_eq!((block(3 << 20), waiting_bytes()), (first, 3 << 20), "both are rounded to the same size");
+        assert_eq!((block(3 << 20), cached_bytes()), (first, 3 << 20), "both are rounded to the same size");
         // SAFETY: the block has the layout and is grown to a size that is valid for it.
         unsafe {
             let small = RECYCLER.alloc(Layout::from_size_align(1 << 20, 8).unwrap());
             small.add((1 << 20) - 1).write(9);
             let grown = RECYCLER.realloc(small, Layout::from_size_align(1 << 20, 8).unwrap(), 3 << 20);
-            assert_eq!((grown, *grown.add((1 << 20) - 1), waiting_bytes()), (first, 9, 1 << 20));
+            assert_eq!((grown, *grown.add((1 << 20) - 1), cached_bytes()), (first, 9, 1 << 20));
             let shrunk = RECYCLER.realloc(grown, Layout::from_size_align(3 << 20, 8).unwrap(), 1 << 20);
-            assert_eq!((shrunk, *shrunk.add((1 << 20) - 1), waiting_bytes()), (small, 9, 3 << 20));
+            assert_eq!((shrunk, *shrunk.add((1 << 20) - 1), cached_bytes()), (small, 9, 3 << 20));
             RECYCLER.dealloc(shrunk, Layout::from_size_align(1 << 20, 8).unwrap());
         }
         release_unused();
-        assert_eq!(waiting_bytes(), 4 << 20, "they came since the last call");
+        assert_eq!(cached_bytes(), 4 << 20, "they came since the last call");
         assert_eq!(block(3 << 20), first);
         release_unused();
-        assert_eq!(waiting_bytes(), 3 << 20, "one of them was used since");
-        keep_at_most(2 << 20);
-        assert_eq!(waiting_bytes(), 0);
+        assert_eq!(cached_bytes(), 3 << 20, "one of them was used since");
+        limit_cache(2 << 20);
+        assert_eq!(cached_bytes(), 0);
         block(3 << 20);
-        assert_eq!(waiting_bytes(), 0, "it exceeds the limit");
-        keep_at_most(4 << 20);
+        assert_eq!(cached_bytes(), 0, "it exceeds the limit");
+        limit_cache(4 << 20);
         block(2 << 20);
         block(3 << 20);
-        assert_eq!(waiting_bytes(), 3 << 20, "the oldest block was freed");
+        assert_eq!(cached_bytes(), 3 << 20, "the oldest block was freed");
         release_all();
-        assert_eq!(waiting_bytes(), 0);
+        assert_eq!(cached_bytes(), 0);
         let small = Layout::from_size_align(200 << 10, 8).unwrap();
         // SAFETY: the layout is not empty, and each block is freed once, by the same layout and allocator.
         unsafe { RECYCLER.dealloc(RECYCLER.alloc(small), small) };
-        assert_eq!(waiting_bytes(), 0, "it is smaller than blocks that are cached");
+        assert_eq!(cached_bytes(), 0, "it is smaller than blocks that are cached");
         let all = Recycler::<{ 128 << 10 }>;
         // SAFETY: as above.
         unsafe { all.dealloc(all.alloc(small), small) };
-        assert_eq!(waiting_bytes(), 208 << 10);
+        assert_eq!(cached_bytes(), 208 << 10);
         release_all();
         #[cfg(target_os = "linux")]
         {
-            keep_at_most(BYTES);
-            block(UNOFFERED);
+            limit_cache(DEFAULT_LIMIT);
+            block(UNOFFERED_BYTES);
             assert_eq!(offered_kilobytes(), 0, "a loop takes them again");
-            block(UNOFFERED / 2);
+            block(UNOFFERED_BYTES / 2);
             assert!(offered_kilobytes() >= 4, "of more, the system may take the pages that were written");
             release_all();
         }

@@ -164,7 +164,7 @@ impl Config {
         }
     }
 
-    /// The bytes that a tenant may take of the memory of so many devices, if that is not all.
+    /// The bytes that a tenant may use of the memory of `devices` devices; none if it may use all.
     pub(crate) fn quota(&self, devices: usize) -> Option<u64> {
         let all = self.memory.saturating_mul(devices as u64);
         (self.tenant_memory < all).then_some(self.tenant_memory)

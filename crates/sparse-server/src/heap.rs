@@ -1,7 +1,7 @@
-//! The heap of a process that holds matrices.
+//! The heap of a process that stores matrices.
 //!
-//! Large blocks that are freed wait for the next ones of their size where the program's allocator is that of the crate
-//! `recycler`, as in `nnz`: else each upload would have new pages, which the system clears first.
+//! In a program whose allocator is the crate `recycler`, as `nnz` is, large freed blocks are cached for the next
+//! requests of their size. Otherwise each upload would get new pages, which the operating system clears first.
 
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 use std::thread::available_parallelism;
@@ -12,12 +12,12 @@ use tokio::time::interval;
 /// Time between two returns of freed memory.
 const PERIOD: Duration = Duration::from_secs(10);
 
-/// Gives freed memory back to the system, each ten seconds, as long as it is polled.
+/// Returns freed memory to the operating system every ten seconds, as long as it is polled.
 ///
-/// glibc keeps a buffer in the heap if one as large was freed before, up to 32 MiB, and the heap shrinks from its end
-/// alone: small objects that live keep it from shrinking. `docs/server.md` has the figures. With a fixed threshold for
-/// mappings (`M_MMAP_THRESHOLD`) each buffer would go back at once, but each would have new pages, too: in short runs
-/// on a busy machine 64 clients of a matrix of 20 000 rows had 170 to 260 products a second in place of 290 to 420.
+/// glibc allocates a buffer of up to 32 MiB in the heap if one of that size was freed before. The heap shrinks only
+/// from its end, which a small live object prevents. `docs/server.md` has the figures. With a fixed threshold for
+/// mappings (`M_MMAP_THRESHOLD`) each buffer would be returned at once, but each new one would get new pages: in short
+/// runs on a busy machine 64 clients of a matrix of 20 000 rows had 170 to 260 products a second instead of 290 to 420.
 pub(crate) async fn return_freed_memory() {
     let mut periods = interval(PERIOD);
     loop {
@@ -32,11 +32,11 @@ pub(crate) async fn return_freed_memory() {
     }
 }
 
-/// Lets the heap have an arena for each processor, at the start of a process that serves.
+/// Limits the heap to one arena per processor, at the start of a server process.
 ///
-/// glibc has up to eight for each, and every arena keeps what was freed in it until it is trimmed: beside a budget of
-/// 16 MB four clients that use four times as much had 32 MB, and 25 MB with two arenas on two processors (`zipf` of
-/// `cargo xtask soak --full`, load 17 to 20).
+/// glibc has up to eight per processor, and an arena caches freed memory until it is trimmed. With a budget of 16 MB,
+/// four clients that use four times as much had 32 MB of such memory, and 25 MB with two arenas on two processors
+/// (`zipf` of `cargo xtask soak --full`, load 17 to 20).
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 pub(crate) fn limit_arenas() {
     let count = available_parallelism().map_or(1, usize::from);
@@ -48,27 +48,27 @@ pub(crate) fn limit_arenas() {
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
 pub(crate) fn limit_arenas() {}
 
-/// The most bytes of blocks that wait.
-const MAX_WAITING: u64 = 4 << 30;
+/// The limit of the bytes of cached blocks.
+const MAX_CACHED_BYTES: u64 = 4 << 30;
 
-/// Lets blocks of so many bytes wait for the next ones, those that are free in the ledger.
-pub(crate) fn keep_at_most(free: u64) {
-    recycler::keep_at_most(free.min(MAX_WAITING) as usize);
+/// Limits the cache of freed blocks to `free` bytes, those that are free in the ledger.
+pub(crate) fn limit_cache(free: u64) {
+    recycler::limit_cache(free.min(MAX_CACHED_BYTES) as usize);
 }
 
-/// Gives all that is free back.
+/// Returns all freed memory to the operating system.
 pub(crate) fn trim_all() {
     recycler::release_all();
     trim();
 }
 
-/// Gives the free pages of all arenas back.
+/// Returns the free pages of all arenas to the operating system.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 fn trim() {
-    // SAFETY: any thread may call it at any time; it locks each arena, and gives back pages that no buffer has.
+    // SAFETY: any thread may call it at any time; it locks each arena, and returns pages that no buffer uses.
     unsafe { libc::malloc_trim(0) };
 }
 
-/// Other allocators give memory back by themselves.
+/// Other allocators return memory by themselves.
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
 fn trim() {}

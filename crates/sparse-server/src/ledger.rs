@@ -62,7 +62,7 @@ impl Ledger {
         Ok(Reservation { ledger: self.clone(), tenant: tenant.into(), bytes })
     }
 
-    /// True if so many bytes could be reserved now.
+    /// True if `bytes` bytes could be reserved now.
     pub(crate) fn has_free(&self, tenant: &str, bytes: u64) -> bool {
         let used = self.lock();
         let of_tenant = used.tenants.get(tenant).copied().unwrap_or(0);

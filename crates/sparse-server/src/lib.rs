@@ -1,4 +1,4 @@
-//! An HTTP server that holds sparse matrices on a device and computes with them for many clients.
+//! An HTTP server that stores sparse matrices on a device and computes with them for many clients.
 //!
 //! Matrices are uploaded as SciPy's `.npz`, NumPy's `.npy` or Matrix Market, get a version that never changes, and stay
 //! in the device's memory: those that are used least move to the host's or to disk when others need their bytes.

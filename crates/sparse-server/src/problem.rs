@@ -111,7 +111,7 @@ impl Problem {
         Self { retry_after: Some(RETRY_AFTER), ..problem }
     }
 
-    /// The same refusal, for so many seconds.
+    /// The same refusal, with `Retry-After: seconds`.
     pub(crate) fn retry_after(self, seconds: u64) -> Self {
         Self { retry_after: Some(seconds), ..self }
     }

@@ -82,7 +82,7 @@ impl Uploads {
         Ok(Arc::new(Self { folder, kept: KEPT, limits: limits.clone(), begun: Mutex::default() }))
     }
 
-    /// Begins an upload of so many bytes; its id.
+    /// Begins an upload of `length` bytes, and returns its id.
     fn begin(self: &Arc<Self>, tenant: &str, length: u64) -> Result<String, Problem> {
         let limit = self.limits.upload_bytes;
         let mut begun = lock(&self.begun);

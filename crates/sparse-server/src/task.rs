@@ -129,7 +129,7 @@ impl Task {
         self.lock().progress = Some(progress);
     }
 
-    /// Reports that so many matrices of a batch are done.
+    /// Reports that `done` of the `count` matrices of a batch are done.
     pub(crate) fn report_members(&self, done: usize, count: usize) {
         self.lock().members = Some(MemberProgress { done, count });
     }

@@ -1,4 +1,4 @@
-//! What a tenant has on a device, and on the other devices of its service: limits of tenants are for all of them.
+//! The usage of a tenant on a device and on the other devices of its service: its limits are for all of them together.
 
 use crate::lock::lock;
 use crate::problem::{MemoryShortage, Problem};
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::sync::Mutex;
 
-/// What a tenant has.
+/// The memory, matrices and jobs of a tenant.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Usage {
     /// Bytes of memory that are reserved.
@@ -29,7 +29,7 @@ impl Usage {
     }
 }
 
-/// Fails if a tenant whose matrices have `stored` bytes would have more than `limit` with so many more.
+/// Fails if `bytes` more bytes would bring a tenant's matrices, which have `stored`, above `limit`.
 pub(crate) fn check_stored(stored: u64, bytes: u64, limit: u64) -> Result<(), Problem> {
     if stored.saturating_add(bytes) <= limit {
         return Ok(());

@@ -1,12 +1,11 @@
-// csr_deltas: y <- alpha A x + beta y for compressed rows, as in csr_spmv.cl, with columns of 16 bits (deltas.clh). Only if
-// the columns of each ROWS neighbouring rows lie less than 65536 apart, as those of stencils and bands do, or in 16
-// windows of 4096.
-// One work-item per row (spmv), one work-group of 32 per ROWS rows (make), striding over the grid; reads values,
-// deltas, bases and offsets once, gathers x, writes y once.
-// Macros: SCALAR, IDX (type of indices), OFF (type of offsets), CONJ (1 conjugates A), WINDOWS (1, 16), SHIFT = 8 (columns
-// by which like rows differ), NEAR = 8 KiB of x (columns between the first and the last of near ones), APART = 65535
-// (columns between the first and the last of those that lie apart).   Launch: spmv any number of work-groups of any size; make
-// any number of work-groups of 32.
+// csr_deltas: y <- alpha A x + beta y for compressed rows, as in csr_spmv.cl, with columns of 16 bits (deltas.clh).
+// Only if the columns of each ROWS neighbouring rows are less than 65536 apart, as those of stencils and bands do, or
+// in 16 windows of 4096. One work-item per row (spmv), one work-group of 32 per ROWS rows (make), striding over the
+// grid; reads values, deltas, bases and offsets once, gathers x, writes y once. Macros: SCALAR, IDX (type of indices),
+// OFF (type of offsets), CONJ (1 conjugates A), WINDOWS (1, 16), SHIFT = 8 (columns by which like rows differ), NEAR =
+// 8 KiB of x (columns between the first and the last of near ones), APART = 65535 (columns between the first and the
+// last of those that lie apart).   Launch: spmv any number of work-groups of any size; make any number of work-groups
+// of 32.
 #include "scalar.clh"
 #include "index.clh"
 #include "entry.clh"
@@ -96,8 +95,8 @@ static ushort delta_of(long column, __global const IDX *windows)
 // Makes bases and deltas of columns. found[0] <- 1 if columns of neighbouring rows are too far apart; found[1] += the
 // number of ROWS whose sample is like the row before; found[2] += the number of ROWS for which that is so or whose
 // columns lie at most NEAR apart; found[3] += the number of the others whose sample has scattered columns, fewer than a
-// quarter of which are close; found[4] += the number of ROWS whose sample has columns in pieces, fewer than seven eighths
-// of which are close. A work-group takes ROWS rows. For the plan.
+// quarter of which are close; found[4] += the number of ROWS whose sample has clustered columns, fewer than seven
+// eighths of which are close. A work-group takes ROWS rows. For the plan.
 __kernel __attribute__((reqd_work_group_size(LANES, 1, 1)))
 void csr_deltas_make(long rows, __global const OFF *offsets, __global const IDX *indices, __global IDX *bases,
                      __global ushort *deltas, __global int *found)
@@ -107,7 +106,7 @@ void csr_deltas_make(long rows, __global const OFF *offsets, __global const IDX 
     int alike = 0;
     int near = 0;
     int scattered = 0;
-    int in_pieces = 0;
+    int clustered = 0;
     for (long first = get_group_id(0) * (long)ROWS; first < rows; first += get_num_groups(0) * (long)ROWS) {
         long begin = offsets[first];
         long end = offsets[min(first + ROWS, rows)];
@@ -132,7 +131,7 @@ void csr_deltas_make(long rows, __global const OFF *offsets, __global const IDX 
             near += is_near;
             int close = sample < rows ? eighths_of_close_pairs(sample, offsets, indices) : 8;
             scattered += !is_near && close < 2;
-            in_pieces += close < 7;
+            clustered += close < 7;
         }
         for (long k = begin + lid; k < end; k += LANES)
             deltas[k] = delta_of(indices[k], windows);
@@ -144,8 +143,8 @@ void csr_deltas_make(long rows, __global const OFF *offsets, __global const IDX 
         atomic_add(found + 2, near);
     if (scattered > 0)
         atomic_add(found + 3, scattered);
-    if (in_pieces > 0)
-        atomic_add(found + 4, in_pieces);
+    if (clustered > 0)
+        atomic_add(found + 4, clustered);
 }
 
 // y <- alpha A x + beta y. A work-item takes a row and every get_global_size(0)-th one after it.

@@ -29,35 +29,36 @@ __kernel void csr_row_blocks_search(long blocks, long size, long rows, __global 
     }
 }
 
-// pieces[b] <- 1 if block b has a piece of a row; split_rows[b] <- 1 if that row begins in it; one zero more at the end.
-// Exclusive scans make of them the index of the block's partial sums, and that of the row.
-__kernel void csr_row_blocks_count(long blocks, long size, __global const long *block_starts, __global long *pieces,
+// parts[b] <- 1 if block b ends with a part of a row, else 0; split_rows[b] <- 1 if that row also begins in block b.
+// Both have a zero at the end. Their exclusive scans are the indices of the partial sums and of the split rows.
+__kernel void csr_row_blocks_count(long blocks, long size, __global const long *block_starts, __global long *parts,
                                    __global long *split_rows)
 {
     for (long b = get_global_id(0); b <= blocks; b += get_global_size(0)) {
         int goes_on = b < blocks && row_block(b, size, block_starts).goes_on;
-        pieces[b] = goes_on;
+        parts[b] = goes_on;
         split_rows[b] = goes_on && block_starts[2 * b] < block_starts[2 * b + 2];
     }
 }
 
-// rows[i] <- row i of those with pieces, starts[i] <- the index of its first piece; at the end their number.
-__kernel void csr_row_blocks_fill(long blocks, __global const long *block_starts, __global const long *pieces,
+// rows[i] <- the i-th split row, starts[i] <- the index of its first partial sum; the last element of starts is the
+// number of partial sums.
+__kernel void csr_row_blocks_fill(long blocks, __global const long *block_starts, __global const long *parts,
                                   __global const long *split_rows, __global long *rows, __global long *starts)
 {
     for (long b = get_global_id(0); b <= blocks; b += get_global_size(0)) {
         long i = split_rows[b];
         if (b == blocks) {
-            starts[i] = pieces[b];
+            starts[i] = parts[b];
         } else if (i < split_rows[b + 1]) {
             rows[i] = block_starts[2 * b + 2] - 1;
-            starts[i] = pieces[b];
+            starts[i] = parts[b];
         }
     }
 }
 
-// near[k] <- 1 if the first SAMPLED columns and the last one of row k*step lie within `most` of each other, -1 if not, 0 if
-// it has less than two, for `count` rows.
+// near[k] <- 1 if the first SAMPLED columns and the last column of row k*step are within `most` of each other, -1 if
+// not, 0 if the row has fewer than two entries; for `count` rows.
 __kernel void csr_row_blocks_near(long count, long step, long most, __global const OFF *offsets,
                                   __global const IDX *indices, __global long *near)
 {

@@ -1,14 +1,13 @@
-// csr_spmm_row_blocks: C <- alpha A B + beta C for compressed rows that are short, by row blocks (row_block.clh): a walk
-// over the entries of neighbouring rows has the rows of B for the next entries on their way, whatever row they are of.
-// LANES lanes per row block and slice of COLUMNS columns, striding over the grid. Reads A once per slice, a row of B's
-// slice per entry, writes C once.
-// Macros: SCALAR, IDX, OFF, CONJ (1 conjugates A), WIDE (words of 16 bytes per lane: 1, 2; 0: one column), LANES (4, 8, 16,
-// 32), IN_FLIGHT = 4, or 2 with two words (entries at once).   Launch: any number of work-groups of 32.
-// The pieces of a row that has several write partial sums, element (slots[block], col) at slots[block]*cols + col, which
-// partial_sums.cl adds.
-// B and C are dense: element (i, j) is at start + i*row_step + j*col_step. With WIDE, a word has VECTOR neighbouring
-// columns: b_col and c_col are 1; cols, b_start, b_row, c_start and c_row are multiples of VECTOR.
-// After Merrill, Garland: Merge-based parallel sparse matrix-vector multiplication. SC (2016).
+// csr_spmm_row_blocks: C <- alpha A B + beta C for compressed rows that are short, by row blocks (row_block.clh): a
+// walk over the entries of neighbouring rows has the rows of B for the next entries on their way, whatever row they are
+// of. LANES lanes per row block and slice of COLUMNS columns, striding over the grid. Reads A once per slice, a row of
+// B's slice per entry, writes C once. Macros: SCALAR, IDX, OFF, CONJ (1 conjugates A), WIDE (words of 16 bytes per
+// lane: 1, 2; 0: one column), LANES (4, 8, 16, 32), IN_FLIGHT = 4, or 2 with two words (entries at once).   Launch: any
+// number of work-groups of 32. The parts of a row that spans several blocks write partial sums, element (slots[block],
+// col) at slots[block]*cols + col, which partial_sums.cl adds. B and C are dense: element (i, j) is at start +
+// i*row_step + j*col_step. With WIDE, a word has VECTOR neighbouring columns: b_col and c_col are 1; cols, b_start,
+// b_row, c_start and c_row are multiples of VECTOR. After Merrill, Garland: Merge-based parallel sparse matrix-vector
+// multiplication. SC (2016).
 #include "scalar.clh"
 #include "index.clh"
 #include "entry.clh"

@@ -125,8 +125,8 @@ void csr_spmv_merge_path(long tiles, long rows, __global const long *tile_rows, 
     }
 }
 
-// y of the rows that lie in several tiles. A work-group of 32 lanes takes the tile that such a row ends in; a fixed
-// tree adds the lanes.
+// y of the rows that span several tiles. A work-group of 32 lanes takes the tile that such a row ends in; a fixed tree
+// adds the lanes.
 __kernel __attribute__((reqd_work_group_size(LANES, 1, 1)))
 void csr_spmv_merge_carries(long tiles, __global const long *tile_rows, __global const OFF *offsets, ACC alpha,
                             ACC beta, __global T *y, long y_start, __global const ACC *head, __global const ACC *tail)

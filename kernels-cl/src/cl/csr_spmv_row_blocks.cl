@@ -1,13 +1,11 @@
-// csr_spmv_row_blocks: y <- alpha A x + beta y for compressed rows, by row blocks (row_block.clh): neighbouring rows with
-// up to SIZE rows and entries together.
-// One work-group of 32 lanes per row block: neighbouring lanes compute products of neighbouring entries, which meet in
-// local memory, and a row takes 1 to 32 lanes to add its own. A row longer than SIZE is summed by all lanes. Reads
-// values, indices and offsets once, gathers x, writes y once.
-// Macros: SCALAR, IDX, OFF, CONJ (1 conjugates A), EACH = 4 (neighbouring entries per lane), STEPS = 2 (steps of all lanes
-// in a row block).   Launch: any number of work-groups of 32.
-// The pieces of a row that has several write partial sums, of block b to slots[b], which partial_sums.cl adds.
-// After Greathouse, Daga: Efficient sparse matrix-vector multiplication on GPUs using the CSR storage format. SC
-// (2014).
+// csr_spmv_row_blocks: y <- alpha A x + beta y for compressed rows, by row blocks (row_block.clh): neighbouring rows
+// with up to SIZE rows and entries together. One work-group of 32 lanes per row block: neighbouring lanes compute
+// products of neighbouring entries, which meet in local memory, and a row takes 1 to 32 lanes to add its own. A row
+// longer than SIZE is summed by all lanes. Reads values, indices and offsets once, gathers x, writes y once. Macros:
+// SCALAR, IDX, OFF, CONJ (1 conjugates A), EACH = 4 (neighbouring entries per lane), STEPS = 2 (steps of all lanes in a
+// row block).   Launch: any number of work-groups of 32. The parts of a row that spans several blocks write partial
+// sums, block b to slots[b]; partial_sums.cl adds them. After Greathouse, Daga: Efficient sparse matrix-vector
+// multiplication on GPUs using the CSR storage format. SC (2014).
 #include "scalar.clh"
 #include "index.clh"
 #include "entry.clh"
@@ -21,7 +19,7 @@
 #define LANES 32
 #define SIZE (STEPS * LANES * EACH - EACH)
 
-// Lanes for each of so many rows: as many as there are, a power of two from 1 to 32.
+// Lanes per row of a block with `rows` rows: a power of two from 1 to 32.
 static int lanes_a_row(int rows)
 {
     int lanes = 1;
@@ -31,7 +29,7 @@ static int lanes_a_row(int rows)
 }
 
 // A work-group takes a row block. Its rows are summed some at a time, by a fixed tree over the lanes of each, and a row
-// longer than SIZE, or a piece of one, which is the last, by all lanes.
+// longer than SIZE, or a part of one, which is the last, by all lanes.
 __kernel __attribute__((reqd_work_group_size(LANES, 1, 1)))
 void csr_spmv_row_blocks(long blocks, __global const long *block_starts,
                          __global const long *slots, __global const OFF *offsets, __global const IDX *indices,

@@ -250,7 +250,7 @@ void csr_spmv_segmented(long size, long nnz, __global const uint *bits, __global
     }
 }
 
-// y of the rows that lie in several parts, or end where a part does, and of the rows without entries, which stand in
+// y of the rows that span several parts, or end where a part does, and of the rows without entries, which stand in
 // `order` from `filled` on. A work-item takes the row that is open at the end of a part and begins there; a work-group
 // of 32 lanes adds up the parts of one that has many.
 __kernel __attribute__((reqd_work_group_size(LANES, 1, 1)))

@@ -99,9 +99,9 @@ static Counters sum_before(__local Counters (*sums)[BLOCK], int lid, Counters ow
     return sum;
 }
 
-// A lane reads its columns where one of them holds an entry. Entries meet in local memory, so that neighbouring lanes
-// write neighbouring places. The last rows come first: the first pass left them in the cache. Nothing is written if
-// the capacity does not suffice for all entries.
+// A lane reads its columns only if one of them has an entry. Entries are collected in local memory, so that
+// neighbouring lanes write neighbouring places. The last rows come first: the first pass left them in the cache.
+// Nothing is written if the capacity does not suffice for all entries.
 __kernel __attribute__((reqd_work_group_size(BLOCK, 1, 1)))
 void dense_to_csr_mask_fill(long all_rows, long rows, long cols, __global const T *a, long start, long stride,
                             long row_step, long col_step, __global const long *starts, __global const uchar *mask,

@@ -100,13 +100,13 @@ __kernel __attribute__((reqd_work_group_size(BLOCK, 1, 1)))
 void scan_short(long n, int inclusive, __global const ELEMENT *in, long in_start, __global ELEMENT *out, long out_start)
 {
     int lid = (int)get_local_id(0);
-    __local ELEMENT held[OWN(ITEMS * BLOCK)];
+    __local ELEMENT elements[OWN(ITEMS * BLOCK)];
     __local ELEMENT sums[BLOCK];
-    __local ELEMENT *own = held + OWN(lid * ITEMS);
+    __local ELEMENT *own = elements + OWN(lid * ITEMS);
     ELEMENT all = 0;
     for (long first = 0; first < n; first += ITEMS * BLOCK) {
         for (int i = lid; i < ITEMS * BLOCK; i += BLOCK)
-            held[OWN(i)] = first + i < n ? in[in_start + first + i] : 0;
+            elements[OWN(i)] = first + i < n ? in[in_start + first + i] : 0;
         barrier(CLK_LOCAL_MEM_FENCE);
         ELEMENT sum_of_own = 0;
         for (int item = 0; item < ITEMS; item++)
@@ -128,7 +128,7 @@ void scan_short(long n, int inclusive, __global const ELEMENT *in, long in_start
         all += sums[BLOCK - 1];
         barrier(CLK_LOCAL_MEM_FENCE);
         for (int i = lid; i < ITEMS * BLOCK && first + i < n; i += BLOCK)
-            out[out_start + first + i] = held[OWN(i)];
+            out[out_start + first + i] = elements[OWN(i)];
         barrier(CLK_LOCAL_MEM_FENCE);
     }
 }

@@ -1,10 +1,9 @@
 // sell_deltas: y <- alpha A x + beta y for SELL-C-sigma with columns of 16 bits, laid out as in sell_spmv.cl: column =
 // bases[position / C] + delta, for the C elements side by side in a slice; delta 65535 is padding. Only if the columns
-// of each such C lie within 65535 of each other, as those of stencils and bands do.
-// One work-item per row (spmv), one work-group of 32 per C elements side by side (make), striding over the grid; reads
-// deltas, bases and values up to each row's padding once, gathers x, writes y once.
-// Macros: SCALAR, IDX, OFF (types of columns and of slice offsets).   Launch: spmv any number of work-groups of any
-// size; make any number of work-groups of 32.
+// of each such C are within 65535 of each other, as those of stencils and bands do. One work-item per row (spmv), one
+// work-group of 32 per C elements side by side (make), striding over the grid; reads deltas, bases and values up to
+// each row's padding once, gathers x, writes y once. Macros: SCALAR, IDX, OFF (types of columns and of slice offsets).
+// Launch: spmv any number of work-groups of any size; make any number of work-groups of 32.
 #include "scalar.clh"
 #include "index.clh"
 #define LANES 32

@@ -1,12 +1,10 @@
-// spgemm_bitmaps: the columns of rows of C = A B, for compressed rows of A and B, found by bitmaps in global memory: row i of
-// C is the union of the rows of B that the entries of row i of A name. Rows come in an order of their sizes. Kernels count
-// the columns of rows, and write them in order from `starts` on where there are `columns`.
-// bitmap: a work-group takes a row, and marks the columns of a window after the other, as many windows as the row needs.
-// mark: a work-group takes a slice of a long row of A, and marks columns in a bitmap of the row, which collect writes in
-// order.
-// Reads A once and its rows of B once, bitmap twice for each window; writes C.
-// Macros: IDX, OFF, BLOCK (lanes of the largest team).   Launch: any number of work-groups of `lanes`, a power of two up to
-// BLOCK.
+// spgemm_bitmaps: the columns of rows of C = A B, for compressed rows of A and B, found by bitmaps in global memory:
+// row i of C is the union of the rows of B that the entries of row i of A name. Rows come in an order of their sizes.
+// Kernels count the columns of rows, and write them in order from `starts` on where there are `columns`. bitmap: a
+// work-group takes a row, and marks its columns, one window after the other. mark: a work-group takes a slice of a long
+// row of A, and marks columns in a bitmap of the row, which collect writes in order. Reads A once and its rows of B
+// once, bitmap twice for each window; writes C. Macros: IDX, OFF, BLOCK (lanes of the largest team).   Launch: any
+// number of work-groups of `lanes`, a power of two up to BLOCK.
 #include "index.clh"
 #include "team.clh"
 #include "products.clh"

@@ -1,36 +1,33 @@
 // spgemm_chunks: the values of C = A B for plans of many runs, for compressed rows and a C that has the pattern of the
 // product, in order and without repetitions, where rows of B have no column twice. A plan divides the entries of C into
-// chunks, neighbours whose products fit in a work-group's local memory. A run makes the products of a chunk in the order of
-// A's entries, so that it reads rows of B in parts, and adds them in the order of C's entries, by a list of positions.
-// Rows are those at places `first` up to `end` of an order, or of the matrix. Their entries of A, their entries of C and
-// their products have numbers that run on from row to row. The products of a chunk that an entry of A makes with neighbours
-// in a row of B are a segment; 32 products of a chunk, of one or more segments, are a group.
-// A plan calls these kernels in their order:
-// spgemm_chunks_rows: a_counts[i] and c_counts[i] <- the number of entries of A and of C in the row at place first + i.
-// spgemm_chunks_products: a_rows[j] <- the row of entry j of A, from 0 on; products[j] <- its products.
-// spgemm_chunks_c_entries: a team of `lanes` has an entry of A: c_entries[p] <- the entry of C of product p; counts[e] <-
-// the products of entry e, from zeros.
-// spgemm_chunks_begins: begins[e] <- 1 if a chunk begins with entry e, else 0: where entry e is no neighbour of the last one
-// in C, and where its first product is the first after a multiple of `most_products`. An entry of more than `alone`
-// products is a chunk. `starts` are the products before each entry.
-// spgemm_chunks_bounds: of chunk c, and of the end: chunk_entries[c] and chunk_starts[c] <- the entries and products before;
-// chunk_places[c] <- its place in C. `chunks_before` are the chunks that begin before each entry.
-// spgemm_chunks_segments: a team has an entry of A: counts[j] <- its segments, of up to `lanes` products, or, where there is
-// memory for `segments`, these, with their chunks and lengths.
-// spgemm_chunks_place: a team has one of the segments, which are in the order of their chunks: places[p] <- the entry of
-// C of product p, from the first of the chunk on; writes which products are of a segment (`groups`, from zeros), and
-// `sources`, by which a run finds their factors.
-// spgemm_chunks_positions: a team has a chunk: positions[p] <- where in local memory a run keeps the p-th product in the
-// order of C's entries.
-// spgemm_chunks_runs: runs[r] <- what the products r EACH up to (r + 1) EACH in that order end, from zeros: the entry of
-// the first one in its chunk in the lower half, and in the upper half a bit for each product that is its entry's last.
-// spgemm_chunks_heads: heads[c] <- where all of this is for chunk c.
-// A run of the plan calls one:
-// spgemm_chunks_sum: a work-group has a chunk. First its work-items keep the products in local memory; then each adds EACH
-// of them, by their positions, and what it has left of an entry goes to the one that ends this entry. Reads heads, groups, sources, factors, positions and runs once; writes C once.
-// Macros: SCALAR, IDX, OFF, BLOCK (work-items of sum), EACH = 16, 8 or 4 (products of a work-item, in 64 bytes).
-// Launch: any number of work-groups, of BLOCK for sum, of 32 for positions, of any size for rows, products, begins,
-// bounds, runs and heads; others of `lanes`, up to 32, which are a team. A chunk has up to EACH * BLOCK products, unless it has a single entry.
+// chunks, neighbours whose products fit in a work-group's local memory. A run makes the products of a chunk in the
+// order of A's entries, so that it reads rows of B in parts, and adds them in the order of C's entries, by a list of
+// positions. Rows are those at places `first` up to `end` of an order, or of the matrix. Their entries of A, their
+// entries of C and their products have numbers that run on from row to row. The products of a chunk that an entry of A
+// makes with neighbours in a row of B are a segment; 32 products of a chunk, of one or more segments, are a group. A
+// plan calls these kernels in their order: spgemm_chunks_rows: a_counts[i] and c_counts[i] <- the number of entries of
+// A and of C in the row at place first + i. spgemm_chunks_products: a_rows[j] <- the row of entry j of A, from 0 on;
+// products[j] <- its products. spgemm_chunks_c_entries: a team of `lanes` has an entry of A: c_entries[p] <- the entry
+// of C of product p; counts[e] <- the products of entry e, from zeros. spgemm_chunks_begins: begins[e] <- 1 if a chunk
+// begins with entry e, else 0: where entry e is no neighbour of the last one in C, and where its first product is the
+// first after a multiple of `most_products`. An entry of more than `alone` products is a chunk. `starts` are the
+// products before each entry. spgemm_chunks_bounds: of chunk c, and of the end: chunk_entries[c] and chunk_starts[c] <-
+// the entries and products before; chunk_places[c] <- its place in C. `chunks_before` are the chunks that begin before
+// each entry. spgemm_chunks_segments: a team has an entry of A: counts[j] <- its segments, of up to `lanes` products,
+// or, where there is memory for `segments`, these, with their chunks and lengths. spgemm_chunks_place: a team has one
+// of the segments, which are in the order of their chunks: places[p] <- the entry of C of product p, from the first of
+// the chunk on; writes which products are of a segment (`groups`, from zeros), and `sources`, by which a run finds
+// their factors. spgemm_chunks_positions: a team has a chunk: positions[p] <- the place in local memory of the p-th
+// product in the order of C's entries. spgemm_chunks_runs: runs[r] <- what the products r EACH up to (r + 1) EACH in
+// that order end, from zeros: the entry of the first one in its chunk in the lower half, and in the upper half a bit
+// for each product that is its entry's last. spgemm_chunks_heads: heads[c] <- where all of this is for chunk c. A run
+// of the plan calls one: spgemm_chunks_sum: a work-group has a chunk. First its work-items write the products to local
+// memory. Then each adds EACH of them, by their positions, and passes the sum of an entry that it does not end to the
+// work-item that ends it. Reads heads, groups, sources, factors, positions and runs once; writes C once. Macros:
+// SCALAR, IDX, OFF, BLOCK (work-items of sum), EACH = 16, 8 or 4 (products of a work-item, in 64 bytes). Launch: any
+// number of work-groups, of BLOCK for sum, of 32 for positions, of any size for rows, products, begins, bounds, runs
+// and heads; others of `lanes`, up to 32, which are a team. A chunk has up to EACH * BLOCK products, unless it has a
+// single entry.
 #include "scalar.clh"
 #include "index.clh"
 #define SORTED IDX
@@ -105,8 +102,7 @@ static long row_at_place(__global const long *order, long place)
     return order ? order[place] : place;
 }
 
-// The first product of a chunk, which is the first of a group. Groups have room for the chunks before, each of which
-// leaves less than one unused.
+// The first product of a chunk, which is the first of a group. Each chunk before it leaves less than one group unused.
 static long first_of(long chunk, __global const int *chunk_starts)
 {
     return (chunk_starts[chunk] / LANES + chunk) * LANES;
@@ -375,20 +371,20 @@ __kernel void spgemm_chunks_sum(long count, __global const Chunk *heads, __globa
         Chunk chunk = heads[c];
         long first = (long)chunk.first_group * LANES;
         // A longer chunk has a single entry.
-        bool is_kept = chunk.products <= MAX_PRODUCTS;
+        bool is_in_memory = chunk.products <= MAX_PRODUCTS;
         ACC rest = (ACC)(0);
         for (int product = lid; product < chunk.products; product += BLOCK) {
             ACC value = product_at(product, groups + chunk.first_group, sources, a_values, b_values);
-            if (is_kept)
+            if (is_in_memory)
                 products[padded(product)] = value;
             else
                 rest += value;
         }
         barrier(CLK_LOCAL_MEM_FENCE);
         int begin = lid * EACH;
-        uint run = is_kept && begin < chunk.products ? runs[(first + begin) / EACH] : 0;
+        uint run = is_in_memory && begin < chunk.products ? runs[(first + begin) / EACH] : 0;
         int entry = (int)(run & (ENDS - 1));
-        if (is_kept) {
+        if (is_in_memory) {
             for (int k = 0; k < EACH && begin + k < chunk.products; k++) {
                 rest += products[padded(positions[first + begin + k])];
                 if (run & ENDS << k) {
@@ -411,7 +407,7 @@ __kernel void spgemm_chunks_sum(long count, __global const Chunk *heads, __globa
             }
             sums[padded((int)(run & (ENDS - 1)))] += before;
         }
-        if (!is_kept && lid == 0) {
+        if (!is_in_memory && lid == 0) {
             sums[0] = rests[0];
             for (int other = 1; other < BLOCK; other++)
                 sums[0] += rests[other];

@@ -94,7 +94,7 @@ __kernel void spgemm_columns_sort(long first, long end, long lanes, __global con
     }
 }
 
-// A row is taken by as many windows as its span needs.
+// A row takes one window after the other, until they cover its span.
 __kernel void spgemm_columns_window(long first, long end, long lanes, __global const long *order,
                                     __global const OFF *a_offsets, __global const IDX *a_indices,
                                     __global const OFF *b_offsets, __global const IDX *b_indices,
@@ -201,7 +201,7 @@ __kernel void spgemm_columns_hash(long first, long end, long lanes, __global con
     }
 }
 
-// Moves the columns of rows from where they were found, with room between them, to where they belong. A team takes a
+// Moves the columns of rows from the workspace, where there are gaps between rows, to the rows of C. A team takes a
 // row.
 __kernel void spgemm_columns_compact(long rows, long lanes, __global const long *found_starts,
                                      __global const long *starts, __global const IDX *found, __global IDX *columns)

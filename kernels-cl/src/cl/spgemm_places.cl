@@ -1,17 +1,16 @@
 // spgemm_places: the values of C = A B for plans of many runs, for compressed rows and a C whose pattern is known, in
 // order and without repetitions, where rows of B have no column twice. Where each product belongs is found once and
-// kept, so that a run only adds. Long rows are those of spgemm_chunks.
-// spgemm_places_b_rows: b_rows[2 k] and b_rows[2 k + 1] <- where the row of B that entry k of A names begins and ends.
-// spgemm_places_find: a team of `lanes` work-items, which is a work-group, has a row: places[starts[i] + p] <- the
-// place of product p of row i, counted in the order of A's entries, among the entries of its row of C; where C has no
-// such column, one of the `lanes` places behind them.
-// spgemm_places_sum: a team has a row, whose sums are in local memory: its lanes have the products of one entry of A
-// after the other. Reads A, where its rows of B are, the places and these rows once; writes C once.
-// Rows come in an order of their lengths, `first` up to `end` of it.
-// Macros: SCALAR, IDX, OFF, PLACE (uchar or ushort: the type of places), EACH = 16, 8 or 4 (sums per lane, in 64
-// bytes), BLOCK (the largest team).   Launch: any number of work-groups of `lanes`, a power of two up to BLOCK; of any
-// size for b_rows. A row with places has up to EACH * BLOCK entries.
-// Gustavson: Two fast algorithms for sparse matrices: multiplication and permuted transposition. ACM TOMS (1978).
+// stored, so that a run only adds. Long rows are those of spgemm_chunks. spgemm_places_b_rows: b_rows[2 k] and b_rows[2
+// k + 1] <- where the row of B that entry k of A names begins and ends. spgemm_places_find: a team of `lanes`
+// work-items, which is a work-group, has a row: places[starts[i] + p] <- the place of product p of row i, counted in
+// the order of A's entries, among the entries of its row of C; where C has no such column, one of the `lanes` places
+// behind them. spgemm_places_sum: a team has a row, whose sums are in local memory: its lanes have the products of one
+// entry of A after the other. Reads A, where its rows of B are, the places and these rows once; writes C once. Rows
+// come in an order of their lengths, `first` up to `end` of it. Macros: SCALAR, IDX, OFF, PLACE (uchar or ushort: the
+// type of places), EACH = 16, 8 or 4 (sums per lane, in 64 bytes), BLOCK (the largest team).   Launch: any number of
+// work-groups of `lanes`, a power of two up to BLOCK; of any size for b_rows. A row with places has up to EACH * BLOCK
+// entries. Gustavson: Two fast algorithms for sparse matrices: multiplication and permuted transposition. ACM TOMS
+// (1978).
 #include "scalar.clh"
 #include "index.clh"
 #include "team.clh"

@@ -133,17 +133,17 @@ static int is_positive_normal(ACC a)
 #endif
 }
 
-// A step of conjugate gradients: x <- x + alpha p, r <- r - alpha q, alpha = rho / conj(p) q. `room` is the workspace:
-// it begins with vector_dot's sums of conj(p) q, one per work-group of as many; the sums of conj(r) r follow. Unless
+// A step of conjugate gradients: x <- x + alpha p, r <- r - alpha q, alpha = rho / conj(p) q. `workspace` begins with
+// vector_dot's sums of conj(p) q, one per work-group of a launch of the same size; those of conj(r) r follow. Unless
 // rho and conj(p) q are positive normal numbers, x and r stay, and the sums add up to -|rho|.
 __kernel void vector_advance(long n, __global const ACC *rho, long rho_start, __global const T *p, long p_start,
                              __global const T *q, long q_start, __global T *x, long x_start, __global T *r,
-                             long r_start, __global ACC *room)
+                             long r_start, __global ACC *workspace)
 {
     int lid = (int)get_local_id(0);
     __local ACC sums[BLOCK];
     ACC before = rho[rho_start];
-    ACC curvature = sum_of(room, get_num_groups(0), sums, lid);
+    ACC curvature = sum_of(workspace, get_num_groups(0), sums, lid);
     ACC sum = (ACC)(0);
     if (is_positive_normal(before) && is_positive_normal(curvature)) {
         ACC alpha = quotient(before, curvature);
@@ -162,7 +162,7 @@ __kernel void vector_advance(long n, __global const ACC *rho, long rho_start, __
     }
     sum = sum_group(sum, sums, lid);
     if (lid == 0)
-        room[get_num_groups(0) + get_group_id(0)] = sum;
+        workspace[get_num_groups(0) + get_group_id(0)] = sum;
 }
 
 // Writes rho and the square of the residual's norm after a step, and turns p to the direction of the next:
@@ -181,14 +181,14 @@ static void turn(long n, ACC rho, ACC next_rho, ACC squares, __global ACC *next,
     }
 }
 
-// The direction of the next step without a preconditioner, z = r: next_rho is the sum of the sums that as many
-// work-groups of vector_advance wrote to the second part of `room`, the workspace.
+// The direction of the next step without a preconditioner, z = r: next_rho is the sum of the second part of the
+// workspace, which the work-groups of vector_advance have written.
 __kernel void vector_turn(long n, __global const ACC *rho, long rho_start, __global ACC *next, long next_start,
-                          __global const T *r, long r_start, __global T *p, long p_start, __global const ACC *room)
+                          __global const T *r, long r_start, __global T *p, long p_start, __global const ACC *workspace)
 {
     int lid = (int)get_local_id(0);
     __local ACC sums[BLOCK];
-    ACC squares = sum_of(room + get_num_groups(0), get_num_groups(0), sums, lid);
+    ACC squares = sum_of(workspace + get_num_groups(0), get_num_groups(0), sums, lid);
     turn(n, rho[rho_start], squares, squares, next + next_start, r, r_start, p, p_start, lid);
 }
 
@@ -196,12 +196,12 @@ __kernel void vector_turn(long n, __global const ACC *rho, long rho_start, __glo
 // the workspace, if a step was taken.
 __kernel void vector_turn_preconditioned(long n, __global const ACC *rho, long rho_start, __global ACC *next,
                                          long next_start, __global const T *z, long z_start, __global T *p,
-                                         long p_start, __global const ACC *room)
+                                         long p_start, __global const ACC *workspace)
 {
     int lid = (int)get_local_id(0);
     __local ACC sums[BLOCK];
-    ACC squares = sum_of(room + get_num_groups(0), get_num_groups(0), sums, lid);
-    ACC product = sum_of(room, get_num_groups(0), sums, lid);
+    ACC squares = sum_of(workspace + get_num_groups(0), get_num_groups(0), sums, lid);
+    ACC product = sum_of(workspace, get_num_groups(0), sums, lid);
     ACC next_rho = real_part(squares) >= 0 ? product : squares;
     turn(n, rho[rho_start], next_rho, squares, next + next_start, z, z_start, p, p_start, lid);
 }
@@ -248,13 +248,13 @@ static int largest_exponent(__global const REAL *largest, long count, __local RE
     return part > 0 && !isinf(part) ? ilogb(part) : 0;
 }
 
-// The sum of |x|^2 of each work-group, where x is scaled by the exponent of the largest part. `room` is the workspace:
-// it begins with vector_largest's results, one per work-group of as many; the sums follow.
-__kernel void vector_squares(long n, __global const T *x, long x_start, __global REAL *room)
+// The sum of |x|^2 of each work-group, where x is scaled by the exponent of the largest part. `workspace` begins with
+// vector_largest's results, one per work-group of a launch of the same size; the sums follow.
+__kernel void vector_squares(long n, __global const T *x, long x_start, __global REAL *workspace)
 {
     int lid = (int)get_local_id(0);
     __local REAL parts[BLOCK];
-    int exponent = largest_exponent(room, get_num_groups(0), parts, lid);
+    int exponent = largest_exponent(workspace, get_num_groups(0), parts, lid);
     REAL sum = 0;
     for (long i = get_group_id(0) * BLOCK + lid; i < n; i += get_global_size(0)) {
         ACC value = load(x, x_start + i);
@@ -269,18 +269,18 @@ __kernel void vector_squares(long n, __global const T *x, long x_start, __global
     }
     sum = sum_parts(sum, parts, lid);
     if (lid == 0)
-        room[get_num_groups(0) + get_group_id(0)] = sum;
+        workspace[get_num_groups(0) + get_group_id(0)] = sum;
 }
 
 // The norm from the results of `count` work-groups of vector_largest and vector_squares. One work-group.
-__kernel void vector_norm(long count, __global const REAL *room, __global ACC *result, long result_start)
+__kernel void vector_norm(long count, __global const REAL *workspace, __global ACC *result, long result_start)
 {
     int lid = (int)get_local_id(0);
     __local REAL parts[BLOCK];
-    int exponent = largest_exponent(room, count, parts, lid);
+    int exponent = largest_exponent(workspace, count, parts, lid);
     REAL sum = 0;
     for (long i = lid; i < count; i += BLOCK)
-        sum += room[count + i];
+        sum += workspace[count + i];
     sum = sum_parts(sum, parts, lid);
     if (lid == 0) {
         ACC norm = (ACC)(0);

@@ -1,12 +1,11 @@
-// csr_deltas: y <- alpha A x + beta y for compressed rows, as in csr_spmv.cu, with columns of 16 bits (deltas.cuh). Only if
-// the columns of each ROWS neighbouring rows lie less than 65536 apart, as those of stencils and bands do, or in 16
-// windows of 4096.
-// One thread per row (spmv), one warp per ROWS rows (make), striding over the grid; reads values, deltas, bases and
-// offsets once, gathers x, writes y once.
-// Macros: SCALAR, IDX (type of indices), OFF (type of offsets), CONJ (1 conjugates A), WINDOWS (1, 16), SHIFT = 8 (columns
-// by which like rows differ), NEAR = 8 KiB of x (columns between the first and the last of near ones), APART = 65535
-// (columns between the first and the last of those that lie apart).   Launch: spmv any number of blocks of up to 256 threads;
-// make any number of blocks of whole warps, up to 256 threads.
+// csr_deltas: y <- alpha A x + beta y for compressed rows, as in csr_spmv.cu, with columns of 16 bits (deltas.cuh).
+// Only if the columns of each ROWS neighbouring rows are less than 65536 apart, as those of stencils and bands do, or
+// in 16 windows of 4096. One thread per row (spmv), one warp per ROWS rows (make), striding over the grid; reads
+// values, deltas, bases and offsets once, gathers x, writes y once. Macros: SCALAR, IDX (type of indices), OFF (type of
+// offsets), CONJ (1 conjugates A), WINDOWS (1, 16), SHIFT = 8 (columns by which like rows differ), NEAR = 8 KiB of x
+// (columns between the first and the last of near ones), APART = 65535 (columns between the first and the last of those
+// that lie apart).   Launch: spmv any number of blocks of up to 256 threads; make any number of blocks of whole warps,
+// up to 256 threads.
 #include "grid.cuh"
 #include "scalar.cuh"
 #include "index.cuh"

@@ -30,36 +30,37 @@ KERNEL csr_row_blocks_search(long long blocks, long long size, long long rows, c
     }
 }
 
-// pieces[b] <- 1 if block b has a piece of a row; split_rows[b] <- 1 if that row begins in it; one zero more at the end.
-// Exclusive scans make of them the index of the block's partial sums, and that of the row.
-KERNEL csr_row_blocks_count(long long blocks, long long size, const long long *__restrict__ block_starts, long long *__restrict__ pieces,
-                            long long *__restrict__ split_rows)
+// parts[b] <- 1 if block b ends with a part of a row, else 0; split_rows[b] <- 1 if that row also begins in block b.
+// Both have a zero at the end. Their exclusive scans are the indices of the partial sums and of the split rows.
+KERNEL csr_row_blocks_count(long long blocks, long long size, const long long *__restrict__ block_starts,
+                            long long *__restrict__ parts, long long *__restrict__ split_rows)
 {
     for (long long b = thread_index(); b <= blocks; b += thread_count()) {
         bool goes_on = b < blocks && row_block(b, size, block_starts).goes_on;
-        pieces[b] = goes_on;
+        parts[b] = goes_on;
         split_rows[b] = goes_on && block_starts[2 * b] < block_starts[2 * b + 2];
     }
 }
 
-// rows[i] <- row i of those with pieces, starts[i] <- the index of its first piece; at the end their number.
+// rows[i] <- the i-th split row, starts[i] <- the index of its first partial sum; the last element of starts is the
+// number of partial sums.
 KERNEL csr_row_blocks_fill(long long blocks, const long long *__restrict__ block_starts,
-                           const long long *__restrict__ pieces, const long long *__restrict__ split_rows,
+                           const long long *__restrict__ parts, const long long *__restrict__ split_rows,
                            long long *__restrict__ rows, long long *__restrict__ starts)
 {
     for (long long b = thread_index(); b <= blocks; b += thread_count()) {
         long long i = split_rows[b];
         if (b == blocks) {
-            starts[i] = pieces[b];
+            starts[i] = parts[b];
         } else if (i < split_rows[b + 1]) {
             rows[i] = block_starts[2 * b + 2] - 1;
-            starts[i] = pieces[b];
+            starts[i] = parts[b];
         }
     }
 }
 
-// near[k] <- 1 if the first SAMPLED columns and the last one of row k*step lie within `most` of each other, -1 if not, 0 if
-// it has less than two, for `count` rows.
+// near[k] <- 1 if the first SAMPLED columns and the last column of row k*step are within `most` of each other, -1 if
+// not, 0 if the row has fewer than two entries; for `count` rows.
 KERNEL csr_row_blocks_near(long long count, long long step, long long most, const Off *__restrict__ offsets,
                            const Idx *__restrict__ indices, long long *__restrict__ near)
 {

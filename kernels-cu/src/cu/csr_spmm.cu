@@ -70,14 +70,14 @@ KERNEL csr_spmm_cwm(long long rows, long long cols, const Off *__restrict__ offs
         for (int m = 0; m < COLUMNS_PER_LANE; m++)
             sums[m] = ACC(0);
         for (long long base = offsets[row]; base < end; base += WARP) {
-            int held = (int)min((long long)WARP, end - base);
+            int count = (int)min((long long)WARP, end - base);
             long long own_row = 0;
             ACC own_entry = ACC(0);
-            if (lane < held) {
+            if (lane < count) {
                 own_row = b_start + indices[base + lane] * b_row;
                 own_entry = entry(values, base + lane);
             }
-            for (int k = 0; k < held; k++) {
+            for (int k = 0; k < count; k++) {
                 long long b_at = shuffle(own_row, k);
                 ACC value = shuffle(own_entry, k);
 #pragma unroll

@@ -38,7 +38,7 @@ struct __align__(16) Sums
     ACC part[VECTOR];
 };
 
-// An entry: its row of those of B that stand in shared memory, -1 past the end of a row of A.
+// An entry: its row among the rows of B in shared memory, -1 past the end of a row of A.
 struct Entry
 {
     int row;
@@ -75,12 +75,12 @@ static __device__ Entry entry_at(const Idx *indices, const T *values, int at, in
     return found;
 }
 
-// Adds the entries that the lanes hold from lane `first` on, TOGETHER side by side, to sums.
-static __device__ void add_entries(Sums *sums, Entry held, int first, const Pack *own_b)
+// Adds the entries of TOGETHER neighbouring lanes from lane `first` on to the sums.
+static __device__ void add_entries(Sums *sums, Entry lane_entry, int first, const Pack *own_b)
 {
     int group = lane_index() / PACK_LANES;
-    int row = shuffle(held.row, first + group);
-    ACC value = shuffle(held.value, first + group);
+    int row = shuffle(lane_entry.row, first + group);
+    ACC value = shuffle(lane_entry.value, first + group);
     if (row < 0)
         return;
     const Pack *from = own_b + row * PACKS_OF_ROW + lane_index() % PACK_LANES;
@@ -104,8 +104,8 @@ static __device__ Sums sum_groups(const Sums *own)
     for (int m = 0; m < VECTOR; m++) {
         ACC lower = own[0].part[m] + shuffle_xor(own[1].part[m], PACK_LANES);
         ACC upper = own[2].part[m] + shuffle_xor(own[3].part[m], PACK_LANES);
-        ACC kept = (is_upper ? upper : lower) + shuffle_xor(is_upper ? lower : upper, 2 * PACK_LANES);
-        sum.part[m] = kept + shuffle_xor(kept, 4 * PACK_LANES);
+        ACC half = (is_upper ? upper : lower) + shuffle_xor(is_upper ? lower : upper, 2 * PACK_LANES);
+        sum.part[m] = half + shuffle_xor(half, 4 * PACK_LANES);
     }
     return sum;
 }
@@ -151,12 +151,12 @@ KERNEL csr_spmm_column_blocks(long long rows, long long cols, long long b_rows, 
 
         Entry next = entry_at(indices + begin, values + begin, lane, length, (Idx)first_row);
         for (int first = 0; first < length; first += WARP) {
-            Entry held = next;
+            Entry lane_entry = next;
             next = entry_at(indices + begin, values + begin, first + WARP + lane, length, (Idx)first_row);
 #pragma unroll
             for (int k = 0; k < WARP; k += TOGETHER)
                 if (first + k < length)
-                    add_entries(own, held, k, own_b);
+                    add_entries(own, lane_entry, k, own_b);
         }
 
         Sums sum = sum_groups(own);

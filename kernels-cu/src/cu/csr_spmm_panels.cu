@@ -46,7 +46,7 @@ struct Panels
     const T *values;
 };
 
-// A group of slots: their columns, and the lane's share of the entries, zeros at places without one.
+// A group of slots: their columns, and the entries of the lane, zeros at places without one.
 struct Group
 {
     Idx columns[SLOTS];

@@ -54,11 +54,11 @@ KERNEL csr_spmv_column_blocks_touched(long long rows, long long step, long long 
 }
 
 // Adds the lanes' parts of the open segment to its sum.
-static __device__ void add_held(ACC *sum, ACC held)
+static __device__ void add_lanes(ACC *sum, ACC partial)
 {
-    held = sum_lanes(held);
+    partial = sum_lanes(partial);
     if (lane_index() == 0)
-        *sum += held;
+        *sum += partial;
     __syncwarp();
 }
 
@@ -114,7 +114,7 @@ KERNEL csr_spmv_column_blocks(long long rows, long long cols, long long blocks, 
 
         int open = -1;
         bool holds = false;
-        ACC held = ACC(0);
+        ACC partial = ACC(0);
         for (UnsignedOff first = 0; first < (UnsignedOff)total; first += EACH * WARP) {
             unsigned int beginners[EACH];
             int places[EACH];
@@ -140,13 +140,13 @@ KERNEL csr_spmv_column_blocks(long long rows, long long cols, long long blocks, 
                 if (cols_of[each] >= 0)
                     product = mul(entry_of(values_of[each]), to_acc(own_x[(int)(cols_of[each] - first_col)]));
                 if (beginners[each] == 0) {
-                    held += product;
+                    partial += product;
                     holds = true;
                     continue;
                 }
                 if (holds)
-                    add_held(parts + shuffle(places[each], 0) - (beginners[each] & 1), held);
-                held = ACC(0);
+                    add_lanes(parts + shuffle(places[each], 0) - (beginners[each] & 1), partial);
+                partial = ACC(0);
                 holds = false;
                 ACC sum = sum_segment(product, beginners[each]);
                 if (lane == WARP - 1 || (beginners[each] >> lane >> 1 & 1))
@@ -155,7 +155,7 @@ KERNEL csr_spmv_column_blocks(long long rows, long long cols, long long blocks, 
             }
         }
         if (holds)
-            add_held(parts + open, held);
+            add_lanes(parts + open, partial);
         if (row < rows)
             sums[row] = count > 0 ? parts[place] : ACC(0);
         __syncwarp();

@@ -162,7 +162,7 @@ static __device__ void multiply_slice(Load load_word, long long number, const Sl
         update(a.y, slice.row, mul(a.alpha, sum), a.beta);
 }
 
-// The number of blocks for so many lanes per row: below 2^32, since memory holds less than 2^39 rows.
+// The number of blocks for `lanes` lanes per row: below 2^32, since memory has less than 2^39 rows.
 template <int lanes> static __device__ unsigned int blocks_for(unsigned long long rows)
 {
     return (rows * lanes + BLOCK - 1) / BLOCK;
@@ -217,7 +217,7 @@ KERNEL csr_spmv_length_classes(long long rows, long long nnz, long long longest_
     multiply(LoadPlainly(), rows, longest_short, slices, of_warps, middle, listed, sliced, partial, done, a);
 }
 
-// The same for a matrix that the second cache does not hold with its operands (evict_first.cuh).
+// The same for a matrix that does not fit the second cache with its operands (evict_first.cuh).
 KERNEL csr_spmv_length_classes_evict_first(long long rows, long long nnz, long long longest_short, long long slices,
                                            long long of_warps, long long middle, const Idx *__restrict__ listed,
                                            const Slice *__restrict__ sliced, const Off *__restrict__ offsets,

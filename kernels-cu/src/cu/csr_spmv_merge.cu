@@ -136,7 +136,7 @@ KERNEL csr_spmv_merge_path(long long tiles, long long rows, const long long *__r
     }
 }
 
-// y of the rows that lie in several tiles. A warp takes the tile that such a row ends in.
+// y of the rows that span several tiles. A warp takes the tile that such a row ends in.
 KERNEL csr_spmv_merge_carries(long long tiles, const long long *__restrict__ tile_rows, const Off *__restrict__ offsets,
                               ACC alpha, ACC beta, T *__restrict__ y, long long y_start, const ACC *__restrict__ head,
                               const ACC *__restrict__ tail)

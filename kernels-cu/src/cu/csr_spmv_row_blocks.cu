@@ -1,14 +1,12 @@
-// csr_spmv_row_blocks: y <- alpha A x + beta y for compressed rows, by row blocks (row_block.cuh): neighbouring rows with
-// up to SIZE rows and entries together.
-// One warp per row block: loads all its entries at once, whatever rows they are of; their products meet in shared memory,
-// and a row takes 1 to 32 lanes to add its own. A row longer than SIZE is summed by the warp. Reads values, indices and
-// offsets once, gathers x, writes y once.
-// Macros: SCALAR, IDX, OFF, CONJ (1 conjugates A), EACH = 4 (neighbouring entries per lane), STEPS = 2 (steps of a warp
-// in a row block), SHORT = 32 (entries up to which a lane adds a row), MIN_BLOCKS = 2, 4 or 5 by the types' sizes
-// (blocks per multiprocessor).   Launch: any number of blocks of whole warps, up to 256 threads.
-// The pieces of a row that has several write partial sums, of block b to slots[b], which partial_sums.cu adds.
-// After Greathouse, Daga: Efficient sparse matrix-vector multiplication on GPUs using the CSR storage format. SC
-// (2014).
+// csr_spmv_row_blocks: y <- alpha A x + beta y for compressed rows, by row blocks (row_block.cuh): neighbouring rows
+// with up to SIZE rows and entries together. One warp per row block: loads all its entries at once, whatever rows they
+// are of; their products meet in shared memory, and a row takes 1 to 32 lanes to add its own. A row longer than SIZE is
+// summed by the warp. Reads values, indices and offsets once, gathers x, writes y once. Macros: SCALAR, IDX, OFF, CONJ
+// (1 conjugates A), EACH = 4 (neighbouring entries per lane), STEPS = 2 (steps of a warp in a row block), SHORT = 32
+// (entries up to which a lane adds a row), MIN_BLOCKS = 2, 4 or 5 by the types' sizes (blocks per multiprocessor).
+// Launch: any number of blocks of whole warps, up to 256 threads. The parts of a row that spans several blocks write
+// partial sums, block b to slots[b]; partial_sums.cu adds them. After Greathouse, Daga: Efficient sparse matrix-vector
+// multiplication on GPUs using the CSR storage format. SC (2014).
 #ifndef MIN_BLOCKS
 #define MIN_BLOCKS (sizeof(ACC) + sizeof(Idx) <= 8 ? 5 : sizeof(ACC) <= 8 ? 4 : 2)
 #endif
@@ -26,9 +24,9 @@
 #ifndef SHORT
 #define SHORT 32
 #endif
-// Entries of the steps of a warp. A row block has so many fewer that they hold it from a multiple of EACH on.
-#define HELD (STEPS * WARP * EACH)
-#define SIZE (HELD - EACH)
+// Entries of all steps of a warp. A row block has EACH fewer, since the steps start at a multiple of EACH.
+#define STEP_ENTRIES (STEPS * WARP * EACH)
+#define SIZE (STEP_ENTRIES - EACH)
 
 // Neighbouring products.
 struct __align__(EACH * sizeof(ACC) < 16 ? EACH * sizeof(ACC) : 16) Products
@@ -43,18 +41,18 @@ static __device__ void multiply(Products *products, UnsignedOff from, UnsignedOf
 {
     UnsignedOff words_end = nnz / EACH * EACH;
     UnsignedOff at = from + lane_index() * EACH;
-    int held = (int)(min(end, words_end) - at);
+    int count = (int)(min(end, words_end) - at);
     Step steps[STEPS] = {};
     ACC factors[STEPS][EACH] = {};
 #pragma unroll
     for (int s = 0; s < STEPS; s++)
-        if (s * WARP * EACH < held)
+        if (s * WARP * EACH < count)
             steps[s] = load_step(at + s * WARP * EACH, at + (s * WARP + 1) * EACH, indices, values);
 #pragma unroll
     for (int s = 0; s < STEPS; s++)
 #pragma unroll
         for (int each = 0; each < EACH; each++)
-            if (s * WARP * EACH < held)
+            if (s * WARP * EACH < count)
                 factors[s][each] = load(x, steps[s].cols[each]);
 #pragma unroll
     for (int s = 0; s < STEPS; s++) {
@@ -62,7 +60,7 @@ static __device__ void multiply(Products *products, UnsignedOff from, UnsignedOf
 #pragma unroll
         for (int each = 0; each < EACH; each++)
             own.part[each] = mul(entry_of(steps[s].values[each]), factors[s][each]);
-        if (s * WARP * EACH < held)
+        if (s * WARP * EACH < count)
             products[s * WARP + lane_index()] = own;
     }
     for (UnsignedOff k = max(from, words_end) + lane_index(); k < end; k += WARP)
@@ -99,7 +97,7 @@ KERNEL csr_spmv_row_blocks(long long blocks, const long long *__restrict__ block
                            ACC beta, T *__restrict__ y, long long y_start, ACC *__restrict__ partial)
 {
     let_next_begin();
-    __shared__ Products products_of_warps[MAX_THREADS / WARP][HELD / EACH];
+    __shared__ Products products_of_warps[MAX_THREADS / WARP][STEP_ENTRIES / EACH];
     Products *products = products_of_warps[threadIdx.x / WARP];
     const ACC *own_products = products->part;
     int lane = lane_index();

@@ -172,9 +172,9 @@ KERNEL csr_spmv_segmented(long long size, long long nnz, const unsigned int *__r
     }
 }
 
-// y of the rows that lie in several parts, or end where a part does, and of the rows without entries, which stand in
-// `order` from `filled` on. A thread takes the row that is open at the end of a part and begins there; a warp adds
-// up the parts of one that has many. The kernel before it writes none of these rows.
+// y of the rows that span several parts, or end where a part does, and of the rows without entries, which stand in
+// `order` from `filled` on. A thread takes the row that is open at the end of a part and begins there; a warp adds up
+// the parts of one that has many. The kernel before it writes none of these rows.
 KERNEL csr_spmv_segmented_carries(long long parts, long long filled, long long rows,
                                   const Idx *__restrict__ open_rows, const long long *__restrict__ ends,
                                   const Idx *__restrict__ order, ACC alpha, ACC beta, T *__restrict__ y,

@@ -1,13 +1,11 @@
-// csr_spmv_sliced_columns: y <- alpha A x + beta y for compressed rows of like lengths whose columns the plan has copied
-// into the order in which warps read them.
-// LANES lanes per row, so that a warp takes a slice of WARP / LANES neighbouring rows. A step takes EACH neighbouring
-// entries a lane, from a multiple of EACH on; the copy has the columns of a slice step by step, EACH for each lane, with
-// zeros where a row has no entry. A fixed tree adds the lanes.
-// Reads values, copied columns and offsets once, gathers x, writes y once. Whole lines of columns pass by the first cache,
-// which is left to x and to the lines of values that several steps share.
-// Macros: SCALAR, IDX, OFF, CONJ (1 conjugates A), LANES (1, 2, 4, 8), EACH = 4 (neighbouring entries per lane),
-// MIN_BLOCKS = 2, 4, 6 or 8 by the types' sizes (blocks per multiprocessor).   Launch: any number of blocks of up to 256
-// threads; of whole warps but for count.
+// csr_spmv_sliced_columns: y <- alpha A x + beta y for compressed rows of like lengths whose columns the plan has
+// copied into the order in which warps read them. LANES lanes per row, so that a warp takes a slice of WARP / LANES
+// neighbouring rows. A step takes EACH neighbouring entries a lane, from a multiple of EACH on; the copy has the
+// columns of a slice step by step, EACH for each lane, with zeros where a row has no entry. A fixed tree adds the
+// lanes. Reads values, copied columns and offsets once, gathers x, writes y once. Columns, read in whole lines, bypass
+// the first cache: it has x, and the lines of values that several steps read. Macros: SCALAR, IDX, OFF, CONJ (1
+// conjugates A), LANES (1, 2, 4, 8), EACH = 4 (neighbouring entries per lane), MIN_BLOCKS = 2, 4, 6 or 8 by the types'
+// sizes (blocks per multiprocessor).   Launch: any number of blocks of up to 256 threads; of whole warps but for count.
 #ifndef MIN_BLOCKS
 #define MIN_BLOCKS \
     (sizeof(ACC) + sizeof(Idx) <= 8 ? 8 : sizeof(ACC) + sizeof(Idx) <= 12 ? 6 : sizeof(ACC) <= 8 ? 4 : 2)
@@ -27,7 +25,7 @@
 #define ROWS (WARP / LANES)
 #define STEP (LANES * EACH)
 
-// The entries of the row that this lane shares, if there is one, and its first position, a multiple of EACH.
+// The entries of the row of this lane, none past the last row, and the lane's first position, a multiple of EACH.
 struct Part
 {
     UnsignedOff begin;

@@ -44,7 +44,7 @@ KERNEL dense_to_csr_fill_row_per_thread(long long all_rows, long long rows, long
     }
 }
 
-// The same with a warp a row, 32 columns a step: a ballot tells which lanes hold an entry.
+// The same with a warp a row, 32 columns a step: a ballot says which lanes have an entry.
 KERNEL dense_to_csr_count_row_per_warp(long long all_rows, long long rows, long long cols, const T *__restrict__ a,
                                        long long start, long long stride, long long row_step, long long col_step,
                                        int threshold, REAL tolerance, long long *__restrict__ counts)

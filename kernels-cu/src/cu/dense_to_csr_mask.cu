@@ -61,9 +61,9 @@ KERNEL dense_to_csr_mask_count(long long all_rows, long long rows, long long col
     }
 }
 
-// A lane reads its columns where one of them holds an entry. Entries meet in shared memory, so that neighbouring lanes
-// write neighbouring places. The last rows come first: the first pass left them in the cache. Nothing is written if
-// the capacity does not suffice for all entries.
+// A lane reads its columns only if one of them has an entry. Entries are collected in shared memory, so that
+// neighbouring lanes write neighbouring places. The last rows come first: the first pass left them in the cache.
+// Nothing is written if the capacity does not suffice for all entries.
 KERNEL dense_to_csr_mask_fill(long long all_rows, long long rows, long long cols, const T *__restrict__ a,
                               long long start, long long stride, long long row_step, long long col_step,
                               const long long *__restrict__ starts, const Words *__restrict__ mask,

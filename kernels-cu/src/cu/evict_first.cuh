@@ -1,8 +1,8 @@
-// Loads of lines that leave the second cache before others, for a matrix of about its size to twice of it: where each
-// product reads all of that, a cache that lets go what was read least recently keeps nothing for the next product, and
-// one that lets go the newest lines keeps the others.
+// Loads of lines that are evicted from the second cache before others, for a matrix of one to two times its size. Each
+// product reads the whole matrix: if the least recently read lines are evicted, the next product finds none of its
+// lines; if the newest are, it finds the others.
 
-// A word of so many bytes.
+// A word of BYTES bytes.
 template <int BYTES> struct WordOf;
 template <> struct WordOf<2>
 {

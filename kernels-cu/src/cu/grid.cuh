@@ -7,8 +7,7 @@
 #ifndef MAX_THREADS
 #define MAX_THREADS 256
 #endif
-// A file says by MIN_BLOCKS how many of these a multiprocessor shall hold at least, where registers would allow
-// fewer.
+// A file defines MIN_BLOCKS, the least number of these on a multiprocessor, where registers would allow fewer.
 #ifdef MIN_BLOCKS
 #define KERNEL extern "C" __global__ void __launch_bounds__(MAX_THREADS, MIN_BLOCKS)
 #else

@@ -36,8 +36,8 @@
 typedef TYPE(IDX) Idx;
 typedef unsigned long long Word;
 
-// What the tiles of a pass share, of n words: DIGITS totals, a ticket in as many words, then DIGITS states per tile. All
-// are zeros before onesweep_words.
+// The state of a pass over n words: DIGITS totals, DIGITS words for the ticket, then DIGITS states per tile. All are
+// zeros before onesweep_words.
 static __device__ unsigned int *shared_by_pass(unsigned int *states, long long n, int pass)
 {
     return states + pass * (2 + (n + TILE - 1) / TILE) * DIGITS;
@@ -142,17 +142,17 @@ KERNEL onesweep_pass(long long n, const Word *__restrict__ words, int shift, int
         int count = (int)min((long long)TILE, n - first);
         for (int w = 0; w < WARPS; w++)
             starts[w][threadIdx.x] = 0;
-        Word held[ITEMS];
+        Word own_words[ITEMS];
         // Beyond the end stand words that come last.
 #pragma unroll
         for (int item = 0; item < ITEMS; item++)
-            held[item] = own + item * WARP < count ? words[first + own + item * WARP] : ~0ull;
+            own_words[item] = own + item * WARP < count ? words[first + own + item * WARP] : ~0ull;
         __syncthreads();
         // The rank among the words of the warp with the same digit, above the digit.
         unsigned int ranks[ITEMS];
 #pragma unroll
         for (int item = 0; item < ITEMS; item++) {
-            int digit = digit_of(held[item], shift, bits);
+            int digit = digit_of(own_words[item], shift, bits);
             unsigned int alike = lanes_with(digit);
             unsigned int before = starts[warp][digit];
             __syncwarp();
@@ -178,7 +178,7 @@ KERNEL onesweep_pass(long long n, const Word *__restrict__ words, int shift, int
         __syncthreads();
 #pragma unroll
         for (int item = 0; item < ITEMS; item++)
-            staged[starts[warp][ranks[item] % DIGITS] + (ranks[item] >> DIGIT)] = held[item];
+            staged[starts[warp][ranks[item] % DIGITS] + (ranks[item] >> DIGIT)] = own_words[item];
         unsigned int before;
         if (tile == 0) {
             unsigned int total = totals[threadIdx.x];

@@ -133,15 +133,15 @@ KERNEL radix_sort_scatter(long long n, const Key *__restrict__ keys, const Posit
         for (int i = threadIdx.x; i < WARPS * DIGITS; i += BLOCK)
             seen[i / DIGITS][i % DIGITS] = 0;
         __syncthreads();
-        Key held[ITEMS];
+        Key own_keys[ITEMS];
         int places[ITEMS];
 #pragma unroll
         for (int item = 0; item < ITEMS; item++)
-            held[item] = own + item * WARP < count ? keys[first + own + item * WARP] : 0;
+            own_keys[item] = own + item * WARP < count ? keys[first + own + item * WARP] : 0;
 #pragma unroll
         for (int item = 0; item < ITEMS; item++) {
             bool inside = own + item * WARP < count;
-            int digit = digit_of(held[item], shift, digits);
+            int digit = digit_of(own_keys[item], shift, digits);
             unsigned int alike = __match_any_sync(ALL_LANES, inside ? digit : DIGITS);
             places[item] = seen[warp][digit] + __popc(alike & before);
             __syncwarp();
@@ -167,10 +167,10 @@ KERNEL radix_sort_scatter(long long n, const Key *__restrict__ keys, const Posit
             targets[digit] = lower[digit] + starts[digit * tiles + tile] - digit_starts[digit];
 #pragma unroll
         for (int item = 0; item < ITEMS; item++) {
-            int digit = digit_of(held[item], shift, digits);
+            int digit = digit_of(own_keys[item], shift, digits);
             places[item] += digit_starts[digit] + seen[warp][digit];
             if (own + item * WARP < count)
-                staged.keys[places[item]] = held[item];
+                staged.keys[places[item]] = own_keys[item];
         }
         __syncthreads();
         Position to[ITEMS];

@@ -1,9 +1,9 @@
 // Row blocks: neighbouring rows that together have about as many rows and entries as any other block. A path along the
-// rows has a step for a row and one for each of its entries; block b has the rows that begin in its steps b*size ..
-// (b + 1)*size, as whole rows. A row that goes on behind the next block's end has a piece in each block on its way.
+// matrix has one step per row and one per entry; block b has the rows that begin in steps b*size .. (b + 1)*size, as
+// whole rows. A row that extends past the end of the next block is split: each block that it reaches has a part of it.
 
-// Whole rows `first` .. `last` with the entries from `begin` on, and behind these, up to `stop`, a piece of row `last`
-// if `goes_on`.
+// A block has the whole rows `first` .. `last`, whose entries start at `begin`. If `goes_on`, it also has a part of row
+// `last`, whose entries end at `stop`.
 struct RowBlock
 {
     long long first;
@@ -20,7 +20,7 @@ struct __align__(16) BlockStart
     long long entry;
 };
 
-// Block `number` of those whose starts the plan has found, a row and an entry for each.
+// Block `number`, from the plan's block_starts: the first row and the first entry of each block.
 static __device__ RowBlock row_block(long long number, long long size, const long long *block_starts)
 {
     BlockStart start = ((const BlockStart *)block_starts)[number];

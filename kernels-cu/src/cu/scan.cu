@@ -47,11 +47,11 @@ KERNEL scan_chunks(long long chunks, long long per_line, long long line_len, lon
     for (long long chunk = blockIdx.x; chunk < chunks; chunk += gridDim.x) {
         long long line = chunk / per_line;
         long long first = chunk % per_line * CHUNK;
-        Element held[2];
+        Element elements[2];
         for (int part = 0; part < 2; part++) {
             long long p = first + own + part * BLOCK;
-            held[part] = p < line_len ? in[in_start + line * line_step + p * item_step] : 0;
-            sums[AT(own + part * BLOCK)] = held[part];
+            elements[part] = p < line_len ? in[in_start + line * line_step + p * item_step] : 0;
+            sums[AT(own + part * BLOCK)] = elements[part];
         }
         __syncthreads();
         for (int pairs = BLOCK; pairs > 0; pairs /= 2) {
@@ -76,7 +76,7 @@ KERNEL scan_chunks(long long chunks, long long per_line, long long line_len, lon
             long long p = first + own + part * BLOCK;
             if (p < line_len)
                 out[out_start + line * line_step + p * item_step] =
-                    sums[AT(own + part * BLOCK)] + (inclusive ? held[part] : 0);
+                    sums[AT(own + part * BLOCK)] + (inclusive ? elements[part] : 0);
         }
         __syncthreads();
     }
@@ -98,14 +98,14 @@ KERNEL scan_add(long long chunks, long long per_line, long long line_len, long l
 // neighbours to and from shared memory, where each thread sums ITEMS of its own. `in` may be `out`.
 KERNEL scan_short(long long n, int inclusive, const Element *in, long long in_start, Element *out, long long out_start)
 {
-    __shared__ Element held[OWN(ITEMS * BLOCK)];
-    Element *own = held + OWN(threadIdx.x * ITEMS);
+    __shared__ Element elements[OWN(ITEMS * BLOCK)];
+    Element *own = elements + OWN(threadIdx.x * ITEMS);
     Element before_all = 0;
     for (long long first = 0; first < n; first += ITEMS * BLOCK) {
 #pragma unroll
         for (int item = 0; item < ITEMS; item++) {
             int i = item * BLOCK + threadIdx.x;
-            held[OWN(i)] = first + i < n ? in[in_start + first + i] : 0;
+            elements[OWN(i)] = first + i < n ? in[in_start + first + i] : 0;
         }
         __syncthreads();
         Element sum_of_own = 0;
@@ -121,7 +121,7 @@ KERNEL scan_short(long long n, int inclusive, const Element *in, long long in_st
         before_all += all;
         __syncthreads();
         for (int i = threadIdx.x; i < ITEMS * BLOCK && first + i < n; i += BLOCK)
-            out[out_start + first + i] = held[OWN(i)];
+            out[out_start + first + i] = elements[OWN(i)];
         __syncthreads();
     }
 }

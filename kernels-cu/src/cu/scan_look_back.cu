@@ -28,17 +28,17 @@ KERNEL scan_look_back(long long len, int inclusive, const Element *in, long long
     long long tiles = (len + TILE - 1) / TILE;
     for (long long tile = next_tile(states); tile < tiles; tile = next_tile(states)) {
         long long first = tile * TILE + warp * (WARP * ITEMS) + lane_index();
-        Element held[ITEMS];
+        Element elements[ITEMS];
         Element sums[ITEMS];
         Element of_warp = 0;
 #pragma unroll
         for (int item = 0; item < ITEMS; item++) {
             long long p = first + item * WARP;
-            held[item] = p < len ? in[in_start + p] : 0;
+            elements[item] = p < len ? in[in_start + p] : 0;
         }
 #pragma unroll
         for (int item = 0; item < ITEMS; item++) {
-            sums[item] = of_warp + scan_lanes(held[item]);
+            sums[item] = of_warp + scan_lanes(elements[item]);
             of_warp = shuffle(sums[item], WARP - 1);
         }
         if (lane_index() == 0)
@@ -60,7 +60,7 @@ KERNEL scan_look_back(long long len, int inclusive, const Element *in, long long
         for (int item = 0; item < ITEMS; item++) {
             long long p = first + item * WARP;
             if (p < len)
-                out[out_start + p] = before + sums[item] - (inclusive ? Element(0) : held[item]);
+                out[out_start + p] = before + sums[item] - (inclusive ? Element(0) : elements[item]);
         }
     }
 }

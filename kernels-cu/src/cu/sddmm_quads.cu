@@ -1,20 +1,17 @@
 // sddmm_quads: c_k <- alpha p_k (u_i . v_j) + beta c_k for the entries k of a sparse P in compressed rows whose columns
 // ascend; p_k is 1 where `values` is null. Rows of U and V lie side by side: u_col and v_col are 1; `inner` and all
 // starts and steps are multiples of VECTOR, the elements of 16 bytes; a row has TEAM * VECTOR elements at least, and a
-// row's step is below 2^32 bytes.
-// The plan cuts the columns into panels, and the entries of each row and panel into quads of up to QUAD neighbours, in
-// the order of panels, then rows: quad q is of row quad_rows[q] / QUAD and has quad_rows[q] % QUAD + 1 entries from
-// quad_firsts[q] on, in the columns from quad_cols[q * QUAD] on.
-// A block takes `chunk` quads one after the other, so that the first cache holds the panel's rows of V. A warp takes
-// 32 quads and multiplies for 32 entries at a time: a team of TEAM lanes for TEAM of them, of TEAM / QUAD rows; a lane
-// has every TEAM-th 16 bytes of each of their rows. Reads 8 bytes and four columns per quad, a row of V per entry and
-// one of U per quad, in panels mostly from the first cache; writes c once.
-// Macros: SCALAR, IDX, OFF, TEAM (lanes: 2, 4 or 8), QUAD = 4, MIN_BLOCKS = 4, or 2 with 8
-// lanes (blocks per multiprocessor).
-// Launch: sddmm_quads with a block of up to 256 threads, of whole warps, for each `chunk` quads; the others with any
-// number of blocks of up to 256 threads.
-// Hong, Sukumaran-Rajam, Nisa, Singh, Sadayappan: Adaptive sparse tiling for sparse matrix multiplication. PPoPP
-// (2019): samples products by panels, too.
+// row's step is below 2^32 bytes. The plan cuts the columns into panels, and the entries of each row and panel into
+// quads of up to QUAD neighbours, in the order of panels, then rows: quad q is of row quad_rows[q] / QUAD and has
+// quad_rows[q] % QUAD + 1 entries from quad_firsts[q] on, in the columns from quad_cols[q * QUAD] on. A block takes
+// `chunk` quads one after the other, so that the panel's rows of V stay in the first cache. A warp takes 32 quads and
+// multiplies for 32 entries at a time: a team of TEAM lanes for TEAM of them, of TEAM / QUAD rows; a lane has every
+// TEAM-th 16 bytes of each of their rows. Reads 8 bytes and four columns per quad, a row of V per entry and one of U
+// per quad, in panels mostly from the first cache; writes c once. Macros: SCALAR, IDX, OFF, TEAM (lanes: 2, 4 or 8),
+// QUAD = 4, MIN_BLOCKS = 4, or 2 with 8 lanes (blocks per multiprocessor). Launch: sddmm_quads with a block of up to
+// 256 threads, of whole warps, for each `chunk` quads; the others with any number of blocks of up to 256 threads. Hong,
+// Sukumaran-Rajam, Nisa, Singh, Sadayappan: Adaptive sparse tiling for sparse matrix multiplication. PPoPP (2019):
+// samples products by panels, too.
 #ifndef TEAM
 #error "TEAM is missing: 2, 4 or 8"
 #endif
@@ -98,7 +95,7 @@ struct Range
     int end;
 };
 
-// The warp's share of the quads from `base` on: 32, or as many as the others' if fewer are left for all.
+// The quads from `base` on that this warp takes: 32, or equally many per warp if fewer are left.
 static __device__ Range warps_share(int base, int end)
 {
     int warps = blockDim.x / WARP;

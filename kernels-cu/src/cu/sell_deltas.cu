@@ -1,10 +1,9 @@
 // sell_deltas: y <- alpha A x + beta y for SELL-C-sigma with columns of 16 bits, laid out as in sell_spmv.cu: column =
 // bases[position / C] + delta, for the C elements side by side in a slice; delta 65535 is padding. Only if the columns
-// of each such C lie within 65535 of each other, as those of stencils and bands do.
-// One thread per row (spmv), one warp per C elements side by side (make), striding over the grid; reads deltas, bases
-// and values up to each row's padding once, gathers x, writes y once.
-// Macros: SCALAR, IDX, OFF (types of columns and of slice offsets).   Launch: spmv any number of blocks of up to 256
-// threads; make any number of blocks of whole warps, up to 256 threads.
+// of each such C are within 65535 of each other, as those of stencils and bands do. One thread per row (spmv), one warp
+// per C elements side by side (make), striding over the grid; reads deltas, bases and values up to each row's padding
+// once, gathers x, writes y once. Macros: SCALAR, IDX, OFF (types of columns and of slice offsets).   Launch: spmv any
+// number of blocks of up to 256 threads; make any number of blocks of whole warps, up to 256 threads.
 #include "grid.cuh"
 #include "scalar.cuh"
 #include "index.cuh"

@@ -1,11 +1,10 @@
-// spgemm_bitmaps: the columns of rows of C = A B, for compressed rows of A and B, found by bitmaps in global memory: row i of
-// C is the union of the rows of B that the entries of row i of A name. Rows come in an order of their sizes. Kernels count
-// the columns of rows, and write them in order from `starts` on where there are `columns`.
-// bitmap: a block takes a row, and marks the columns of a window after the other, as many windows as the row needs.
-// mark: a block takes a slice of a long row of A, and marks columns in a bitmap of the row, which collect writes in order.
-// Reads A once and its rows of B once, bitmap twice for each window; writes C.
-// Macros: IDX, OFF, WORDS_PER_LANE = 4 (words of a bitmap at once), BLOCK (lanes of the largest team).   Launch: any number
-// of blocks of 256 threads, as many as `lanes`.
+// spgemm_bitmaps: the columns of rows of C = A B, for compressed rows of A and B, found by bitmaps in global memory:
+// row i of C is the union of the rows of B that the entries of row i of A name. Rows come in an order of their sizes.
+// Kernels count the columns of rows, and write them in order from `starts` on where there are `columns`. bitmap: a
+// block takes a row, and marks its columns, one window after the other. mark: a block takes a slice of a long row of A,
+// and marks columns in a bitmap of the row, which collect writes in order. Reads A once and its rows of B once, bitmap
+// twice for each window; writes C. Macros: IDX, OFF, WORDS_PER_LANE = 4 (words of a bitmap at once), BLOCK (lanes of
+// the largest team).   Launch: any number of blocks of 256 threads, as many as `lanes`.
 #include "grid.cuh"
 #include "apart.cuh"
 #include "index.cuh"

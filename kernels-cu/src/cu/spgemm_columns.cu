@@ -224,7 +224,7 @@ static __device__ int write_marked(const unsigned int *window, int used, int lan
     return found;
 }
 
-// `lanes` are at least a warp. A row is taken by as many windows as its span needs.
+// `lanes` are at least a warp. A row takes one window after the other, until they cover its span.
 KERNEL spgemm_columns_window(long long first, long long end, long long lanes, const long long *__restrict__ order,
                              const Off *__restrict__ a_offsets, const Idx *__restrict__ a_indices,
                              const Off *__restrict__ b_offsets, const Idx *__restrict__ b_indices,
@@ -327,7 +327,7 @@ static __device__ void move_columns(long long n, int thread, int step, const Idx
         to[k] = from[k];
 }
 
-// Moves the columns of rows from where they were found, with room between them, to where they belong. A team takes a
+// Moves the columns of rows from the workspace, where there are gaps between rows, to the rows of C. A team takes a
 // row; one with more than MAX_MOVED columns a lane, the whole block.
 KERNEL spgemm_columns_compact(long long rows, long long lanes, const long long *__restrict__ found_starts,
                               const long long *__restrict__ starts, const Idx *__restrict__ found,

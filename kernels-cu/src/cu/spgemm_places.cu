@@ -1,18 +1,17 @@
 // spgemm_places: the values of C = A B for plans of many runs, for compressed rows and a C whose pattern is known, in
 // order and without repetitions, where rows of B have no column twice. Where each product belongs is found once and
-// kept, so that a run only adds. Long rows are those of spgemm_chunks.
-// spgemm_places_b_rows: b_rows[k] <- where the row of B that entry k of A names begins and ends.
-// spgemm_places_find: a team of `lanes` has a row: places[starts[i] + p] <- the place of product p of row i, counted in
-// the order of A's entries, among the entries of its row of C; where C has no such column, one of the `lanes` places
-// behind them.
-// spgemm_places_sum: a team has a row, whose sums are in shared memory: its lanes have the products of one entry of A
-// after the other. Reads A, where its rows of B are, the places and these rows once; writes C once.
-// Rows come in an order of their lengths, `first` up to `end` of it.
-// Macros: SCALAR, IDX, OFF, PLACE (uchar or ushort: the type of places), EACH = 16, 8 or 4 (sums per lane, in 64
-// bytes), AHEAD = 2 (entries of A whose rows of B are loaded at once), AT_ONCE = 6 (products of a lane in a long row of
-// B), MIN_BLOCKS = 3, 4 or 6 by the types' sizes, BLOCK (threads of the largest block).   Launch: any number of blocks of up to BLOCK
-// threads, a multiple of 32, `lanes` a power of two from 2 to 32. A row with places has up to EACH * lanes entries.
-// Gustavson: Two fast algorithms for sparse matrices: multiplication and permuted transposition. ACM TOMS (1978).
+// stored, so that a run only adds. Long rows are those of spgemm_chunks. spgemm_places_b_rows: b_rows[k] <- where the
+// row of B that entry k of A names begins and ends. spgemm_places_find: a team of `lanes` has a row: places[starts[i] +
+// p] <- the place of product p of row i, counted in the order of A's entries, among the entries of its row of C; where
+// C has no such column, one of the `lanes` places behind them. spgemm_places_sum: a team has a row, whose sums are in
+// shared memory: its lanes have the products of one entry of A after the other. Reads A, where its rows of B are, the
+// places and these rows once; writes C once. Rows come in an order of their lengths, `first` up to `end` of it. Macros:
+// SCALAR, IDX, OFF, PLACE (uchar or ushort: the type of places), EACH = 16, 8 or 4 (sums per lane, in 64 bytes), AHEAD
+// = 2 (entries of A whose rows of B are loaded at once), AT_ONCE = 6 (products of a lane in a long row of B),
+// MIN_BLOCKS = 3, 4 or 6 by the types' sizes, BLOCK (threads of the largest block).   Launch: any number of blocks of
+// up to BLOCK threads, a multiple of 32, `lanes` a power of two from 2 to 32. A row with places has up to EACH * lanes
+// entries. Gustavson: Two fast algorithms for sparse matrices: multiplication and permuted transposition. ACM TOMS
+// (1978).
 #ifndef MIN_BLOCKS
 #define MIN_BLOCKS (sizeof(ACC) > 8 ? 3 : sizeof(ACC) > 4 || sizeof(Off) > 4 ? 4 : 6)
 #endif

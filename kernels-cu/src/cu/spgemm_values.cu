@@ -257,7 +257,7 @@ KERNEL spgemm_values(long long first, long long end, long long lanes, long long 
     end_after_last();
 }
 
-// The columns of a slice, n of them from `columns` on, as marks if there is memory for so many, else as a list.
+// The n columns of a slice, from `columns` on: as marks if there is memory for their span, else as a list.
 static __device__ void set_columns(Slice &slice, int capacity, int lane, int lanes, const Idx *__restrict__ columns)
 {
     slice.origin = columns[0] - columns[0] % 32;

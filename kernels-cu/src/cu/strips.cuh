@@ -5,7 +5,8 @@
 #define PER_WORD (HALF ? 1 : 16 / (int)sizeof(ACC))
 
 // Rows of one pattern: where their entries begin in A and in C, and their program, and what they need in shared memory.
-// From a row to the next are `b_step` elements of B, or, if that is 0, as many as the program says of each product.
+// From a row to the next are `b_step` elements of B, or, if that is 0, the number that the program has for each
+// product.
 struct __align__(16) Strip
 {
     long long a_begin;
@@ -52,7 +53,7 @@ static __device__ int ends_size(Strip strip)
     return rounded_up(strip.c_length, 4);
 }
 
-// Elements of shared memory for so many, whose first one can be anywhere in 16 bytes.
+// Elements of shared memory for `elements` elements, the first of which can be anywhere in 16 bytes.
 static __device__ int with_shift(int elements)
 {
     return rounded_up(elements + PER_WORD - 1, PER_WORD);

@@ -125,17 +125,17 @@ static __device__ bool is_positive_normal(ACC a)
 #endif
 }
 
-// A step of conjugate gradients: x <- x + alpha p, r <- r - alpha q, alpha = rho / conj(p) q. `room` is the workspace:
-// it begins with vector_dot's sums of conj(p) q, one per block of as many; the sums of conj(r) r follow. Unless rho and
+// A step of conjugate gradients: x <- x + alpha p, r <- r - alpha q, alpha = rho / conj(p) q. `workspace` begins with
+// vector_dot's sums of conj(p) q, one per block of a launch of the same size; those of conj(r) r follow. Unless rho and
 // conj(p) q are positive normal numbers, x and r stay, and the sums add up to -|rho|.
 KERNEL vector_advance(long long n, const ACC *__restrict__ rho, long long rho_start, const T *__restrict__ p,
                       long long p_start, const T *__restrict__ q, long long q_start, T *__restrict__ x,
-                      long long x_start, T *__restrict__ r, long long r_start, ACC *room)
+                      long long x_start, T *__restrict__ r, long long r_start, ACC *workspace)
 {
     wait_for_last();
     let_next_begin();
     ACC before = rho[rho_start];
-    ACC curvature = sum_of_blocks(room);
+    ACC curvature = sum_of_blocks(workspace);
     ACC sum = ACC(0);
     if (is_positive_normal(before) && is_positive_normal(curvature)) {
         ACC alpha = quotient(before, curvature);
@@ -151,7 +151,7 @@ KERNEL vector_advance(long long n, const ACC *__restrict__ rho, long long rho_st
     }
     sum = reduce_block(sum, Sum());
     if (threadIdx.x == 0)
-        room[gridDim.x + blockIdx.x] = sum;
+        workspace[gridDim.x + blockIdx.x] = sum;
 }
 
 // Writes rho and the square of the residual's norm after a step, and turns p to the direction of the next:
@@ -170,15 +170,15 @@ static __device__ void turn(long long n, ACC rho, ACC next_rho, ACC squares, ACC
     }
 }
 
-// The direction of the next step without a preconditioner, z = r: next_rho is the sum of the sums that as many blocks
-// of vector_advance wrote to the second part of `room`, the workspace.
+// The direction of the next step without a preconditioner, z = r: next_rho is the sum of the second part of the
+// workspace, which the blocks of vector_advance have written.
 KERNEL vector_turn(long long n, const ACC *__restrict__ rho, long long rho_start, ACC *__restrict__ next,
                    long long next_start, const T *__restrict__ r, long long r_start, T *__restrict__ p,
-                   long long p_start, const ACC *__restrict__ room)
+                   long long p_start, const ACC *__restrict__ workspace)
 {
     wait_for_last();
     let_next_begin();
-    ACC squares = sum_of_blocks(room + gridDim.x);
+    ACC squares = sum_of_blocks(workspace + gridDim.x);
     turn(n, rho[rho_start], squares, squares, next + next_start, r, r_start, p, p_start);
 }
 
@@ -187,12 +187,12 @@ KERNEL vector_turn(long long n, const ACC *__restrict__ rho, long long rho_start
 KERNEL vector_turn_preconditioned(long long n, const ACC *__restrict__ rho, long long rho_start,
                                   ACC *__restrict__ next, long long next_start, const T *__restrict__ z,
                                   long long z_start, T *__restrict__ p, long long p_start,
-                                  const ACC *__restrict__ room)
+                                  const ACC *__restrict__ workspace)
 {
     wait_for_last();
     let_next_begin();
-    ACC squares = sum_of_blocks(room + gridDim.x);
-    ACC product = sum_of_blocks(room);
+    ACC squares = sum_of_blocks(workspace + gridDim.x);
+    ACC product = sum_of_blocks(workspace);
     ACC next_rho = real_part(squares) >= 0 ? product : squares;
     turn(n, rho[rho_start], next_rho, squares, next + next_start, z, z_start, p, p_start);
 }
@@ -236,11 +236,11 @@ static __device__ int largest_exponent(const REAL *largest, long long count)
     return exponent;
 }
 
-// The sum of |x|^2 of each block, where x is scaled by the exponent of the largest part. `room` is the workspace:
-// it begins with vector_largest's results, one per block of as many; the sums follow.
-KERNEL vector_squares(long long n, const T *__restrict__ x, long long x_start, REAL *room)
+// The sum of |x|^2 of each block, where x is scaled by the exponent of the largest part. `workspace` begins with
+// vector_largest's results, one per block of a launch of the same size; the sums follow.
+KERNEL vector_squares(long long n, const T *__restrict__ x, long long x_start, REAL *workspace)
 {
-    int exponent = largest_exponent(room, gridDim.x);
+    int exponent = largest_exponent(workspace, gridDim.x);
     REAL sum = 0;
     for (long long i = thread_index(); i < n; i += thread_count()) {
         ACC value = load(x, x_start + i);
@@ -255,14 +255,15 @@ KERNEL vector_squares(long long n, const T *__restrict__ x, long long x_start, R
     }
     sum = reduce_block(sum, Sum());
     if (threadIdx.x == 0)
-        room[gridDim.x + blockIdx.x] = sum;
+        workspace[gridDim.x + blockIdx.x] = sum;
 }
 
 // The norm from the results of `count` blocks of vector_largest and vector_squares. One block.
-KERNEL vector_norm(long long count, const REAL *__restrict__ room, ACC *__restrict__ result, long long result_start)
+KERNEL vector_norm(long long count, const REAL *__restrict__ workspace, ACC *__restrict__ result,
+                   long long result_start)
 {
-    int exponent = largest_exponent(room, count);
-    REAL sum = combine_all(room + count, count, Sum());
+    int exponent = largest_exponent(workspace, count);
+    REAL sum = combine_all(workspace + count, count, Sum());
     if (threadIdx.x == 0)
         result[result_start] = ACC(ldexp(sqrt(sum), exponent));
 }

@@ -111,7 +111,7 @@ impl<Acc: Accumulator> Partition<Acc> {
         Self::of_tasks(parts, PART_SIZE / 2)
     }
 
-    /// Groups `parts`, which cover all rows in order, into tasks of so many rows and entries.
+    /// Groups `parts`, which cover all rows in order, into tasks of `task_size` rows and entries.
     pub(crate) fn of_tasks(parts: Vec<Part>, task_size: usize) -> Self {
         let (mut tasks, mut task_rows) = (vec![], vec![]);
         let (mut first, mut first_row, mut row, mut work) = (0, 0, 0, 0);

@@ -67,7 +67,7 @@ def retyped(found: Any, container: Any) -> Any:
 
 
 class _Containers:
-    """What all classes have in common: those that SciPy's methods make their results of."""
+    """The classes of the results of SciPy's methods, for all arrays."""
 
     _csr_container = property(lambda _: csr_array)
     _csc_container = property(lambda _: csc_array)
@@ -79,7 +79,7 @@ class _Containers:
 
 
 class _Compressed(_Containers):
-    """What CSR and CSC have in common: CSC of A is CSR of its transpose."""
+    """The common methods of CSR and CSC: CSC of A is CSR of its transpose."""
 
     #: The largest index of each type that the constructor takes without SciPy's checks.
     _LARGEST = {np.dtype(char): np.iinfo(char).max for char in "il"}
@@ -284,7 +284,7 @@ _KNOWS_SCIPY = _NEW.keys() == {"_shape", "maxprint", "data", "indices", "indptr"
 
 
 class Csr(_Compressed):
-    """What `csr_array` and `csr_matrix` have in common."""
+    """The common methods of `csr_array` and `csr_matrix`."""
 
     def tocsc(self: Any, copy: bool = False) -> Any:
         made = self._to_other_axis(self._csc_container)
@@ -292,7 +292,7 @@ class Csr(_Compressed):
 
 
 class Csc(_Compressed):
-    """What `csc_array` and `csc_matrix` have in common."""
+    """The common methods of `csc_array` and `csc_matrix`."""
 
     def tocsr(self: Any, copy: bool = False) -> Any:
         made = self._to_other_axis(self._csr_container)
@@ -300,7 +300,7 @@ class Csc(_Compressed):
 
 
 class Coo(_Containers):
-    """What `coo_array` and `coo_matrix` have in common."""
+    """The common methods of `coo_array` and `coo_matrix`."""
 
     def tocsr(self: Any, copy: bool = False) -> Any:
         made = self._to_compressed(self._csr_container)

@@ -215,7 +215,7 @@ class DeviceMatrix(ElementFunctions):
 
 
 class _Compressed(DeviceMatrix):
-    """What CSR and CSC have in common: their arrays, which other libraries can have without a copy."""
+    """The common methods of CSR and CSC: their arrays, which other libraries take without a copy."""
 
     #: Of `cupyx.scipy.sparse` and of `torch`.
     _cupy_class: ClassVar[str]

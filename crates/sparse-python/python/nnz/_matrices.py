@@ -11,7 +11,7 @@ from ._arrays import Coo, Csc, Csr
 
 
 class _Containers:
-    """What all classes have in common: those that SciPy's methods make their results of."""
+    """The classes of the results of SciPy's methods, for all matrices."""
 
     _csr_container = property(lambda _: csr_matrix)
     _csc_container = property(lambda _: csc_matrix)
@@ -23,7 +23,7 @@ class _Containers:
 
 
 class _Compressed(_Containers):
-    """What CSR and CSC have in common, other than arrays."""
+    """The common methods of CSR and CSC that differ from those of arrays."""
 
     #: SciPy looks at the elements of wider indices, and makes them int32 where they fit.
     _LARGEST = {np.dtype("i"): np.iinfo("i").max}

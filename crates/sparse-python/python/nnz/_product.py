@@ -1,4 +1,4 @@
-"""Products with dense operands: where their results go."""
+"""The result arrays of products with dense operands: those of plans, of batches and of matrices on devices."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ impl Client {
         answered.map(ClientAnswer::of)
     }
 
-    /// Begins an upload of so many bytes; its id.
+    /// Begins an upload of `length` bytes, and returns its id.
     fn begin_upload(&self, length: u64) -> Result<String, ClientError> {
         let begin = ClientRequest::without_body(Method::POST, "/v1/uploads".into());
         let headers = vec![(UPLOAD_LENGTH, length.to_string()), (header::CONTENT_LENGTH, "0".into())];

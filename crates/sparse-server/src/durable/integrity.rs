@@ -222,7 +222,7 @@ fn reference(bytes: &[u8], number_at: usize, checksum_at: usize) -> Option<(u64,
     Some((number(bytes, number_at, 8)?, bytes.get(checksum_at..checksum_at + 16)?))
 }
 
-/// A number of so many bytes.
+/// A number of `width` bytes.
 fn number(bytes: &[u8], at: usize, width: usize) -> Option<u64> {
     let digits = bytes.get(at..at + width)?;
     Some(digits.iter().rev().fold(0, |number, &digit| number << 8 | u64::from(digit)))

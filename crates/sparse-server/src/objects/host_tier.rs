@@ -19,7 +19,7 @@ pub(crate) struct HostTier {
 }
 
 impl HostTier {
-    /// The tier of a device with so many bytes; none with 0.
+    /// The tier of a device, of `bytes` bytes; none if they are 0.
     pub(crate) fn open(device: &Device, bytes: u64) -> Result<Option<Self>, StartError> {
         if bytes == 0 {
             return Ok(None);

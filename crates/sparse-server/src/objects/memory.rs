@@ -17,7 +17,7 @@ impl Store {
         self.lease_beside(object, 0)
     }
 
-    /// As [`lease`](Self::lease), for a request that has `held` bytes already.
+    /// As [`lease`](Self::lease), for a request that already has `held` bytes.
     pub(crate) fn lease_beside(&self, object: &Object, held: u64) -> Result<Arc<Resident>, Problem> {
         object.last_use.store(self.clock.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
         let mut content = lock(&object.content);
@@ -88,7 +88,7 @@ impl Store {
                     if has_evicted && matches!(self.device, Device::Cpu(_)) {
                         heap::trim_all();
                     }
-                    heap::keep_at_most(self.ledger.capacity().saturating_sub(self.ledger.used()));
+                    heap::limit_cache(self.ledger.capacity().saturating_sub(self.ledger.used()));
                     return Ok(reservation);
                 }
                 Err(refused) => refused,
@@ -151,7 +151,7 @@ impl Store {
         of_tenant(self.all(), tenant)
     }
 
-    /// Moves objects of a tenant out of the device's memory until so many bytes are free; returns how many are.
+    /// Evicts objects of a tenant from the device's memory until `bytes` bytes are free; returns the free bytes.
     #[cfg(unix)]
     pub(crate) fn evict_bytes(&self, tenant: &str, bytes: u64) -> Result<u64, Problem> {
         let before = self.ledger.used_by(tenant);

@@ -1,4 +1,4 @@
-//! How objects appear and disappear: new versions, labels, deletion.
+//! Changes of the objects of a tenant: new versions, labels, deletion.
 
 use super::object::{Content, Description, Object, Resident, now, tag_of, time_of_making};
 use super::{Store, Versions};
@@ -150,7 +150,7 @@ impl Store {
         options.check_conditions(name, lock(&self.objects).get(&(tenant.into(), name.into())))
     }
 
-    /// Fails if a tenant would have more matrices than it may, or more bytes of them, with a new one of so many bytes.
+    /// Fails if a new matrix of `bytes` bytes would exceed the tenant's limit of matrices or of their bytes.
     fn check_stored(&self, tenant: &str, next: &Next, bytes: u64) -> Result<(), Problem> {
         let (count, stored) = self.stored_by(tenant);
         let elsewhere = self.ledger.elsewhere.of(tenant);

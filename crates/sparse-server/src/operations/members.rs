@@ -135,7 +135,7 @@ struct ResultStack {
 }
 
 impl Results {
-    /// The results of so many matrices, to be pushed.
+    /// An empty list of results, of `count` matrices.
     pub(crate) fn new(count: usize) -> Self {
         Self { count, numbers: vec![], matrices: vec![], arrays: None, reached: None }
     }

@@ -60,7 +60,7 @@ impl Traffic {
         }
     }
 
-    /// The seconds that an operation takes with so many bytes at the mean rate of its runs, once there are enough.
+    /// The seconds that an operation takes for `bytes` bytes at the mean rate of its runs, once there are enough runs.
     pub(crate) fn predict(&self, operation: &'static str, bytes: u64) -> Option<f64> {
         let labels = Labels { operation };
         if self.runs.get_or_create(&labels).get() < ENOUGH_RUNS {

@@ -180,7 +180,7 @@ impl Layout {
         columns.saturating_mul(self.dtype.bytes())
     }
 
-    /// The header of an array of so many rows of the result.
+    /// The header of an array of `rows` rows of the result.
     fn header(&self, rows: usize) -> Result<Vec<u8>, Problem> {
         let shape: Vec<_> = [rows].iter().chain(self.shape.get(1)).copied().collect();
         Ok(with_dtype!(self.dtype, T => npy::header::<T>(&shape, self.order))?)
@@ -274,7 +274,7 @@ impl PartBody {
         Ok(())
     }
 
-    /// The next bytes, at least one and at most so many.
+    /// The next bytes, from one up to `most`.
     async fn next(&mut self, most: usize) -> io::Result<Bytes> {
         while self.buffered.is_empty() {
             let frame = self.body.frame().await.ok_or(ErrorKind::UnexpectedEof)?;

@@ -152,7 +152,7 @@ pub(crate) async fn usages(State(app): State<App>) -> Json<HashMap<String, Usage
     Json(app.usages())
 }
 
-/// Moves matrices of the caller to disk that nobody uses, until so many bytes are free.
+/// Moves unused matrices of the caller to disk until `bytes` bytes are free.
 pub(crate) async fn evict(
     State(app): State<App>,
     Extension(identity): Extension<Identity>,

@@ -182,7 +182,7 @@ impl Received {
         Ok(npy::layout(&self.first(NPY_HEADER_BYTES)?)?)
     }
 
-    /// The first bytes, so many if there are as many.
+    /// The first `count` bytes, or all if there are fewer.
     fn first(&self, count: usize) -> Result<Cow<'_, [u8]>, Problem> {
         match self {
             Self::Memory(bytes) => Ok(bytes[..bytes.len().min(count)].into()),
@@ -208,7 +208,7 @@ impl Received {
     }
 }
 
-/// Bytes of an array whose body has so many: its own, as it is read, and as values of `dtype` or of its own type.
+/// Bytes of an array: those of its body, and those of its values as `dtype` or as its own type.
 fn array_bytes(layout: &Layout, body_bytes: u64, dtype: Option<DType>) -> u64 {
     let elements = layout.shape.iter().fold(1_u64, |len, &extent| len.saturating_mul(extent as u64));
     let element = layout.dtype.bytes() + dtype.unwrap_or(layout.dtype).bytes();

@@ -287,7 +287,7 @@ pub(super) fn new_file(folder: &Path, extension: &str) -> Result<NamedTempFile, 
     Ok(tempfile::Builder::new().suffix(extension).tempfile_in(folder)?)
 }
 
-/// Fails if a client sends so slowly that it only holds the connection.
+/// Fails if a client sends so slowly that it only occupies the connection.
 fn check_rate(received: u64, elapsed: Duration, limits: &Limits) -> Result<(), Problem> {
     let counted = elapsed.saturating_sub(limits.idle_time).as_secs();
     if received < counted.saturating_mul(limits.least_rate) { Err(too_slow(limits)) } else { Ok(()) }

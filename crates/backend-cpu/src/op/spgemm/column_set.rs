@@ -36,7 +36,7 @@ pub(super) struct ColumnSet {
 }
 
 impl ColumnSet {
-    /// Makes the set ready for the columns of so many products in `window`, of which there are none yet.
+    /// Empties the set, for the columns of `products` products in `window`.
     #[inline(always)]
     pub(super) fn begin(&mut self, window: &Range<usize>, products: usize) {
         self.first = window.start / BLOCK * BLOCK;

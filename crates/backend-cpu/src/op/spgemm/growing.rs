@@ -35,7 +35,7 @@ pub(super) struct GrowingProduct<T, I, O> {
 pub(super) type MultiplyPart<'a, T, I> = dyn Fn(Range<usize>, &mut PartProduct<T, I>) + Sync + 'a;
 
 impl<T: Scalar, I: Index, O: Index> GrowingProduct<T, I, O> {
-    /// C with so many rows, none of which is there yet.
+    /// C with `rows` rows, none of which is computed yet.
     pub(super) fn new(rows: usize) -> Result<Self> {
         Ok(Self { offsets: try_zeroed(rows + 1)?, indices: vec![], values: vec![] })
     }

@@ -103,7 +103,7 @@ fn multiply_all<T: Scalar, I: Index, O: Index>(
     multiply_reserving(cpu, operands, RESERVED)
 }
 
-/// The product, for which memory for so many entries is reserved at a time.
+/// The product, whose memory is reserved `reserved` entries at a time.
 fn multiply_reserving<T: Scalar, I: Index, O: Index>(
     cpu: &Cpu,
     operands: Operands<'_, T, I, O>,
@@ -366,7 +366,7 @@ fn add_products<const SKIPS_BLOCKS: bool, T: Scalar, I: Index, O: Index>(
 /// Entries of a row of the right factor from which on it is added as a vector, if it has no gaps.
 const VECTOR: usize = 8;
 
-/// True if these columns, which ascend, are so many neighbours that they are added as a vector.
+/// True if these ascending columns are consecutive and enough to be added as a vector.
 #[inline(always)]
 pub(super) fn is_vector<I: Index>(columns: &[I]) -> bool {
     columns.len() >= VECTOR && columns[columns.len() - 1].as_usize() - columns[0].as_usize() < columns.len()

@@ -37,7 +37,7 @@ impl Default for Ranked {
     }
 }
 
-/// The bits of a position among so many.
+/// The bits of a position among `products` products.
 #[inline(always)]
 fn bits(products: usize) -> u32 {
     usize::BITS - products.leading_zeros()
@@ -53,13 +53,13 @@ impl Ranked {
     /// A key that has no column.
     const BEFORE: u32 = u32::MAX;
 
-    /// True if so many products, at least one, with columns in a window of this length can be ranked.
+    /// True if `products` products, at least one, with columns in a window of length `window` can be ranked.
     #[inline(always)]
     pub(super) fn fits(products: usize, window: usize) -> bool {
         products <= RANKED && window < (Self::BEFORE >> bits(products)) as usize
     }
 
-    /// Begins a row of so many products, whose first column is not before `first`.
+    /// Begins a row of `products` products, none in a column before `first`.
     #[inline(always)]
     pub(super) fn begin(&mut self, first: usize, products: usize) {
         (self.len, self.bits, self.first) = (0, bits(products), first);

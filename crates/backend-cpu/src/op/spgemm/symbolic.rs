@@ -152,7 +152,7 @@ impl<'a, I: Index, O: Index> Search<'a, I, O> {
         if self.factors.repeats(repetitions, row) { Some(length) } else { None }
     }
 
-    /// Appends the columns of all products of a row, so many, which lie in `window`.
+    /// Appends the columns of the `products` products of a row, all in `window`.
     #[inline(always)]
     pub(super) fn unite<S: Isa>(
         &self,

@@ -45,7 +45,7 @@ impl SpgemmThresholds {
         ranked_products: 96,
     };
 
-    /// The method that finds the columns of a row with these products, which lie in a window of so many columns.
+    /// The method that finds the columns of a row with `products` products in a window of `window` columns.
     #[inline(always)]
     pub(super) fn of_pattern(&self, products: usize, window: usize) -> RowMethod {
         match () {
@@ -55,7 +55,7 @@ impl SpgemmThresholds {
         }
     }
 
-    /// The method that sums a row of so many entries in a window of so many columns, each sum of these bytes.
+    /// The method that sums a row of `entries` entries in a window of `window` columns; a sum has `bytes` bytes.
     #[inline(always)]
     pub(super) fn of_values(&self, entries: usize, window: usize, bytes: usize) -> RowMethod {
         match () {
@@ -66,7 +66,8 @@ impl SpgemmThresholds {
         }
     }
 
-    /// True if a row of so many products, in a window of so many columns, is best found and summed by ranks.
+    /// True if ranks are the fastest method to find and sum a row of `products` products in a window of `window`
+    /// columns.
     #[inline(always)]
     pub(super) fn ranks(&self, simd: Simd, products: usize, window: usize) -> bool {
         let most = if simd == Simd::Avx512 { RANKED } else { self.ranked_products };
@@ -75,7 +76,7 @@ impl SpgemmThresholds {
             && Ranked::fits(products, window)
     }
 
-    /// True if the dense method both finds and sums a row of so many products: then it does it in one pass.
+    /// True if the dense method both finds and sums a row of `products` products: then it does so in one pass.
     #[inline(always)]
     pub(super) fn sums_while_it_finds(&self, products: usize, window: usize, bytes: usize) -> bool {
         let methods = [self.of_pattern(products, window), self.of_values(products, window, bytes)];

@@ -86,7 +86,7 @@ impl Cpu {
     }
 }
 
-/// An error if B and C have other numbers of elements than so many rows of `columns`.
+/// Fails unless B and C have the numbers of elements of these rows of `columns` columns.
 pub(super) fn require_elements<T>(
     (b, b_rows): (&[T], usize),
     (c, c_rows): (&[T], usize),

@@ -21,7 +21,7 @@ const MAX_AHEAD: usize = 32;
 /// Parts sampled for the distance that neighbouring rows span.
 const SOME_PARTS: usize = 64;
 
-/// Entries of a part of the rows, for a product with so many columns.
+/// Entries of a part of the rows, for a product with `columns` columns.
 pub(super) fn entries_of_part(columns: usize) -> usize {
     (PART / columns.max(1)).max(64)
 }

@@ -69,7 +69,7 @@ struct Tasks {
 }
 
 impl Tasks {
-    /// Appends a level whose slabs have so many entries and rows.
+    /// Appends a level; `weights` are the numbers of entries and rows of its slabs.
     fn add_level(&mut self, weights: &[usize]) {
         let (start, needs) = (self.slabs, self.tasks.len());
         self.slabs += weights.len();

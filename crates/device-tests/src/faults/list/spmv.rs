@@ -231,7 +231,7 @@ pub(super) const FAULTS: &[Fault] = &[
         what: "the partial sums of the last split row are left out",
         place: both(
             "csr_row_blocks",
-            "starts[i] = pieces[b];\n        } else if",
+            "starts[i] = parts[b];\n        } else if",
             "starts[i] = 0;\n        } else if",
         ),
         found_by: &[by("spmv/csr", "row_blocks"), by("spmm/csr", "row_blocks")],

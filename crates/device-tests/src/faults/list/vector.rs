@@ -67,8 +67,8 @@ pub(super) const FAULTS: &[Fault] = &[
         what: "what the kernel before left is taken for the sums of squares",
         place: each(
             "vector",
-            ("sum += room[count + i];", "sum += room[i];"),
-            ("combine_all(room + count, count, Sum())", "combine_all(room, count, Sum())"),
+            ("sum += workspace[count + i];", "sum += workspace[i];"),
+            ("combine_all(workspace + count, count, Sum())", "combine_all(workspace, count, Sum())"),
         ),
         found_by: &[by("vector/nrm2", "direct"), by("vector/nrm2", "device_scalars")],
         case: ROWS,

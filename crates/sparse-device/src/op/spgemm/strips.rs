@@ -42,19 +42,19 @@ const MIN_ROWS: usize = 8;
 /// The most shared memory of a strip: two work-groups have a compute unit.
 const MAX_BYTES: usize = 112 << 10;
 
-/// The most rows of a strip, for up to so many products of a row on average. Measured on an H200: rows of 25 products
-/// take 55 us with 128 rows and 64 with 64, rows of 81 74 and 83, rows of 1681 87 and 78.
+/// Pairs of an average number of products of a row, and the most rows of a strip up to it. Measured on an H200: rows of
+/// 25 products take 55 us with 128 rows and 64 with 64, rows of 81 74 and 83, rows of 1681 87 and 78.
 const MAX_ROWS: [(usize, usize); 2] = [(128, 128), (usize::MAX, 64)];
 
-/// The work-items that have a strip, for fewer products of a strip on average; else those of the largest team.
-/// Measured on an H200: strips of 1300 to 1700 products take 0.88 to 1.0 with 64 of the time with 128, those of 2900
-/// to 16 400 products 0.65 to 0.93 with 128 of the time with 256, but one of 10 200 1.19.
+/// Pairs of an average number of products of a strip, and the work-items of a strip below it; else those of the largest
+/// team. Measured on an H200: strips of 1300 to 1700 products take 0.88 to 1.0 with 64 of the time with 128, those of
+/// 2900 to 16 400 products 0.65 to 0.93 with 128 of the time with 256, but one of 10 200 1.19.
 const WORK_ITEMS: [(usize, usize); 2] = [(2048, 64), (16_384, 128)];
 
 /// Bytes of a strip's description.
 const STRIP_BYTES: usize = 64;
 
-/// From a row to its copy are so many rows of A, of B, and columns of C.
+/// The distance from a row to its copy, in rows of A, rows of B, and columns of C.
 #[derive(Debug, Clone, Copy)]
 struct Steps {
     a: usize,
@@ -328,7 +328,7 @@ impl StripSearch<'_> {
         Ok(Some(FoundStrips { count, steps: *steps, strips, starts, size, products, rest, shared }))
     }
 
-    /// The products of rows in none of these strips, which have so many themselves.
+    /// The products of the rows in none of these strips, whose own products are `of_strips`.
     fn rest(&self, strips: &RawBuffer, strips_before: &Buffer<i64>, of_strips: usize) -> Result<RowSizes> {
         let Self { backend, factors, steps, .. } = self;
         let (rows, counts) = (factors.left.rows, &self.products.counts);
@@ -346,18 +346,18 @@ pub(super) fn pay(backend: &Device, factors: Factors<'_>, products: &ProductCoun
     !chunks::run_at_once(backend, factors, products.counts.total)
 }
 
-/// True if so many are most of these products.
+/// True if `of_strips` products are most of `products`.
 fn are_most(of_strips: usize, products: &ProductCounts) -> bool {
     of_strips >= products.counts.total / 4 * 3
 }
 
-/// The most rows of a strip, for rows of so many products.
+/// The most rows of a strip, for rows of `products` products.
 fn most_rows(products: usize) -> usize {
     let fitting = MAX_ROWS.iter().find(|(most, _)| products <= *most);
     fitting.map_or(LANES, |(_, rows)| *rows)
 }
 
-/// The work-items that have a strip of so many products.
+/// The work-items of a strip of `products` products.
 fn lanes(backend: &Device, products: usize) -> usize {
     let largest = largest_team(backend);
     let fitting = WORK_ITEMS.iter().find(|(more, _)| products < *more);

@@ -22,7 +22,7 @@ pub(super) enum StoredProducts {
     Places,
     /// The programs of strips, and as `Places` for rows that are in none.
     Strips,
-    /// Whatever takes least time in so many calls.
+    /// The fastest method for this number of calls.
     Fastest {
         calls: usize,
     },

@@ -56,6 +56,9 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SpmvKernel<Compressed<A, T, Device,
 
 impl Device {
     /// The plan of a product of compressed rows.
+    ///
+    /// The algorithm follows from the lengths of the rows (`choice.rs`). In a plan that runs often, columns of 16 bits
+    /// may replace it; else classes of lengths, with a copy of the columns or without.
     pub(super) fn plan_rows(
         &self,
         a: RawCompressed<'_>,
@@ -63,24 +66,25 @@ impl Device {
         options: &PlanOptions,
     ) -> Result<(Choice, RowStrategy)> {
         let lengths = LazyRowLengths::new(self, a.offsets);
-        let mut preferred = self.choose_row_algorithm(a, &lengths, options)?;
-        let patterns = self.patterns_for_deltas(a, &lengths, options, preferred.0)?;
+        let (mut preferred, mut reason) = self.choose_row_algorithm(a, &lengths, options)?;
+        let patterns = self.patterns_for_deltas(a, &lengths, options, preferred)?;
         let columns = RowDeltas::of_patterns(self, a, op, patterns)?;
         match columns {
             Columns::Deltas(_) => {
-                preferred.0 = RowAlgorithm::Delta16;
-                preferred.1 += ", whose columns fit 16 bits";
+                preferred = RowAlgorithm::Delta16;
+                reason += ", whose columns fit 16 bits";
             }
             Columns::Plain(pattern) => {
-                if self.takes_length_classes(a, &lengths, options, (preferred.0, pattern))? {
-                    preferred.0 = match self.lanes_for_sliced_columns(a, &lengths, pattern)? {
+                if self.takes_length_classes(a, &lengths, options, (preferred, pattern))? {
+                    preferred = match self.lanes_for_sliced_columns(a, &lengths, pattern)? {
                         Some(_) => RowAlgorithm::SlicedColumns,
                         None => RowAlgorithm::LengthClasses,
                     };
                 }
             }
         }
-        let (algorithm, choice) = self.choose("spmv", options, self.offered::<RowAlgorithm>(), preferred)?;
+        let table = self.offered::<RowAlgorithm>();
+        let (algorithm, choice) = self.choose("spmv", options, table, (preferred, reason))?;
         let strategy = match (columns, algorithm) {
             (Columns::Deltas(deltas), _) => RowStrategy::Deltas(deltas),
             (Columns::Plain(pattern), RowAlgorithm::LengthClasses) => {

@@ -77,57 +77,26 @@ impl LengthClasses {
         op: Op,
         pattern: ColumnPattern,
     ) -> Result<Self> {
-        let (rows, nnz, offsets) = (a.rows, a.nnz(), a.offsets);
-        let (units, longest) = (backend.caps().compute_units, lengths.longest()?);
-        let limits = backend.thresholds().spmv.length_classes;
-        let is_alike = longest <= limits.alike_ratio * a.mean_length();
-        let is_large = 2 * nnz * (a.indices.element_bytes + a.values.element_bytes)
-            > 3 * backend.properties().cache_bytes;
-        let evicts_first = 6 * product_bytes(a) > 5 * backend.properties().cache_bytes;
-        let mean = a.mean_length();
-        let lanes = match is_alike {
-            true => lanes_for(mean, &limits.alike),
-            false if is_large => {
-                lanes_for(lengths.limited()?.div_ceil(rows), from_memory(a.values.element_bytes))
-            }
-            false => lanes_for(lengths.limited()?.div_ceil(rows), &limits.skewed),
-        };
-        let lanes = match pattern {
-            ColumnPattern::Scattered if is_alike && mean < SHORT_AND_SCATTERED => lanes_of_scattered(mean),
-            ColumnPattern::Scattered => lanes_of_long_scattered(rows, mean, units).unwrap_or(lanes),
-            ColumnPattern::Alike | ColumnPattern::Clustered { alike: true }
-                if mean <= limits.four_lanes_up_to && !evicts_first =>
-            {
-                lanes.min(4)
-            }
-            ColumnPattern::Alike | ColumnPattern::Clustered { .. } | ColumnPattern::Other => lanes,
-        };
-        let longest_short = match lanes {
-            _ if is_alike => longest,
-            1 => ENTRIES_OF_ONE_LANE,
-            _ => ENTRIES_PER_LANE * lanes,
-        };
-        let longest_of_warp =
-            (nnz / (units * WARPS_PER_UNIT)).clamp(*LONGEST_OF_WARP.start(), *LONGEST_OF_WARP.end());
-
+        let rows = a.rows;
+        let Classes { lanes, longest_short, longest_of_warp } = Classes::of(backend, a, lengths, pattern)?;
         let defines = a.product_defines(op).set("BLOCK", backend.inner.block).set("LANES", lanes);
         let kernel = |entry| backend.kernel_of(a.dtype, FILE, entry, defines.clone());
         let counts = || backend.allocate::<i64>(rows + 1);
         let (of_middle, of_warps, of_slices) = (counts()?, counts()?, counts()?);
         let count = kernel("csr_spmv_length_classes_count")?;
         let launch = backend.launch(&count).size(rows).size(longest_short).size(longest_of_warp);
-        launch.buffer(offsets).buffer(&of_middle).buffer(&of_warps).buffer(&of_slices).items(rows + 1)?;
+        launch.buffer(a.offsets).buffer(&of_middle).buffer(&of_warps).buffer(&of_slices).items(rows + 1)?;
         let sum = PrefixSum::series(backend, rows + 1)?;
         let [middle, warps, slices] =
             [&of_middle, &of_warps, &of_slices].map(|c| sum.starts_and_sum(backend, c));
         let (middle, warps, slices) = (middle?, warps?, slices?);
 
+        let product = match evicts_first(backend, a) {
+            true => "csr_spmv_length_classes_evict_first",
+            false => "csr_spmv_length_classes",
+        };
         let classes = Self {
-            kernel: kernel(if evicts_first {
-                "csr_spmv_length_classes_evict_first"
-            } else {
-                "csr_spmv_length_classes"
-            })?,
+            kernel: kernel(product)?,
             lanes,
             longest_short,
             middle,
@@ -139,7 +108,7 @@ impl LengthClasses {
             done: backend.zeros(slices)?,
         };
         let fill = kernel("csr_spmv_length_classes_fill")?;
-        let launch = backend.launch(&fill).size(rows).buffer(offsets).buffer(&of_middle).buffer(&of_warps);
+        let launch = backend.launch(&fill).size(rows).buffer(a.offsets).buffer(&of_middle).buffer(&of_warps);
         launch.buffer(&of_slices).buffer(&classes.listed).buffer(&classes.sliced).items(rows)?;
         Ok(classes)
     }
@@ -161,8 +130,68 @@ impl LengthClasses {
     }
 }
 
-/// Bytes that a product reads and writes. Measured, time of loads that leave first over plain ones, on an H200 of 60 MiB:
-/// 0.74 to 1.06 from 50 MB on, 0.96 on average, 0.91 to 1.24 below.
+/// The limits of the classes: short rows, middle rows, rows of a warp, and longer ones in slices.
+struct Classes {
+    /// Lanes per short row.
+    lanes: usize,
+    /// Entries of the longest short row.
+    longest_short: usize,
+    /// Entries of the longest row of a warp.
+    longest_of_warp: usize,
+}
+
+impl Classes {
+    /// The classes of the rows of `a`, whose columns have this pattern.
+    fn of(
+        backend: &Device,
+        a: RawCompressed<'_>,
+        lengths: &LazyRowLengths<'_>,
+        pattern: ColumnPattern,
+    ) -> Result<Self> {
+        let (longest, mean, units) = (lengths.longest()?, a.mean_length(), backend.caps().compute_units);
+        let limits = backend.thresholds().spmv.length_classes;
+        let is_alike = longest <= limits.alike_ratio * mean;
+        let lanes = match is_alike {
+            true => lanes_for(mean, &limits.alike),
+            false if is_large(backend, a) => {
+                lanes_for(lengths.limited()?.div_ceil(a.rows), from_memory(a.values.element_bytes))
+            }
+            false => lanes_for(lengths.limited()?.div_ceil(a.rows), &limits.skewed),
+        };
+        let lanes = match pattern {
+            ColumnPattern::Scattered if is_alike && mean < SHORT_AND_SCATTERED => lanes_of_scattered(mean),
+            ColumnPattern::Scattered => lanes_of_long_scattered(a.rows, mean, units).unwrap_or(lanes),
+            ColumnPattern::Alike | ColumnPattern::Clustered { alike: true }
+                if mean <= limits.four_lanes_up_to && !evicts_first(backend, a) =>
+            {
+                lanes.min(4)
+            }
+            ColumnPattern::Alike | ColumnPattern::Clustered { .. } | ColumnPattern::Other => lanes,
+        };
+        let longest_short = match lanes {
+            _ if is_alike => longest,
+            1 => ENTRIES_OF_ONE_LANE,
+            _ => ENTRIES_PER_LANE * lanes,
+        };
+        let (least, most) = (*LONGEST_OF_WARP.start(), *LONGEST_OF_WARP.end());
+        let longest_of_warp = (a.nnz() / (units * WARPS_PER_UNIT)).clamp(least, most);
+        Ok(Self { lanes, longest_short, longest_of_warp })
+    }
+}
+
+/// True if the entries have more than one and a half times the cache's bytes.
+fn is_large(backend: &Device, a: RawCompressed<'_>) -> bool {
+    2 * a.nnz() * (a.indices.element_bytes + a.values.element_bytes) > 3 * backend.properties().cache_bytes
+}
+
+/// True if entries should be evicted from the cache first: a product has more than five sixths of the cache's bytes.
+/// Measured, time of loads that are evicted first over plain ones, on an H200 of 60 MiB: 0.74 to 1.06 from 50 MB on, 0.96
+/// on average, 0.91 to 1.24 below.
+fn evicts_first(backend: &Device, a: RawCompressed<'_>) -> bool {
+    6 * product_bytes(a) > 5 * backend.properties().cache_bytes
+}
+
+/// Bytes that a product reads and writes.
 fn product_bytes(a: RawCompressed<'_>) -> usize {
     let (index_bytes, value_bytes) = (a.indices.element_bytes, a.values.element_bytes);
     a.nnz() * (index_bytes + value_bytes)

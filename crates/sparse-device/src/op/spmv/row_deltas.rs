@@ -115,7 +115,7 @@ impl RowDeltas {
         })
     }
 
-    /// The columns of the first rows as deltas in so many windows, if they fit, and what was found on the way.
+    /// The columns of the first rows as deltas in `windows` windows, if they fit, and what was found on the way.
     fn make(
         backend: &Device,
         a: RawCompressed<'_>,
@@ -200,7 +200,7 @@ impl Device {
         !self.has_barriers() && bytes <= most
     }
 
-    /// The lanes for each row with so many windows, and true if their loads leave the cache first.
+    /// The lanes per row with `windows` windows, and true if their loads are evicted from the cache first.
     fn lanes_for_deltas(&self, a: RawCompressed<'_>, windows: usize) -> (usize, bool) {
         let (mean, value_bytes) = (a.mean_length(), a.values.element_bytes);
         let reads_words = self.reads_words(value_bytes);

@@ -14,7 +14,7 @@ pub(crate) struct SpmvThresholds {
     /// Average entries per row from which on each lane of a warp has several neighbouring ones. Where a warp is a
     /// work-group whose lanes meet at barriers, rows are better than segments from there on.
     pub(crate) warp_from: usize,
-    /// Rows of so many entries that each is given a work-group.
+    /// Rows long enough for a work-group each.
     pub(crate) long_rows: LongRowsThresholds,
     /// Rows that all run at once, where the product lasts as long as the longest row.
     pub(crate) few_rows: FewRowsThresholds,
@@ -32,7 +32,7 @@ pub(crate) struct SpmvThresholds {
     pub(crate) column_blocks: ColumnBlocksThresholds,
 }
 
-/// Rows of so many entries that each is given a work-group.
+/// Rows long enough for a work-group each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LongRowsThresholds {
     /// Average entries per row from which on a work-group a row takes the least time, unless a row is much longer.
@@ -163,7 +163,7 @@ pub(crate) struct LengthClassesThresholds {
     /// Average entries per row up to which they take less time than a warp a row: 1.03 (f32) and 0.69 (f64) at 128, 1.15
     /// and 1.12 at 256.
     pub(crate) vector_up_to: usize,
-    /// Rows are alike in length if the longest has up to so many times the average.
+    /// Rows are alike in length if the longest is at most this multiple of the average.
     pub(crate) alike_ratio: usize,
     /// Bytes of x that the first cache holds, so that reading the matrix is what takes time: from memory segments, which
     /// read whole lines, take less. Measured with skewed rows: 0.78 at 200 kB (f32), 0.78 at 160 kB (f64), up to 1.14

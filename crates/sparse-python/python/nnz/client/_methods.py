@@ -1,4 +1,4 @@
-"""What a client, a matrix and a job can do: the requests of both kinds of client, each described once."""
+"""The requests of a client, a matrix and a job, each described once for both kinds of client."""
 
 from __future__ import annotations
 

@@ -43,16 +43,16 @@ const SHORT_BESIDE_LONG: usize = 16;
 /// The mean length up to which they are if products meet.
 const SHORT_AND_MEETING: usize = 24;
 
-/// Products meet where an entry of C has so many halves of a product on average, or more. Measured on an H200, 15 to 104
-/// million products: chunks take 0.7 to 0.9 of the time of places for meshes, finite elements and blocks of unknowns with
-/// 2.4 to 7.3 for each entry of C, and 0.9 to 1.0 for uniform rows, which have one, at six times the time of a plan.
+/// Halves of a product per entry of C, on average, from which on products meet. Measured on an H200, 15 to 104 million
+/// products: chunks take 0.7 to 0.9 of the time of places for meshes, finite elements and blocks of unknowns with 2.4
+/// to 7.3 for each entry of C, and 0.9 to 1.0 for uniform rows, which have one, at six times the time of a plan.
 const MEETING_HALVES: usize = 3;
 
 /// Rows of B differ in length, so that all rows of C are in chunks if some are, where the entries of A meet rows this
 /// many times as long as the mean row of B.
 const SKEWED: usize = 2;
 
-/// True if all rows are best in chunks in a plan of so many calls, for a C of so many entries.
+/// True if a plan for `calls` calls should compute all rows in chunks, for a C of `entries` entries.
 pub(super) fn take_all_rows(
     backend: &Device,
     factors: Factors<'_>,
@@ -72,7 +72,7 @@ pub(super) fn take_all_rows(
         || (has_long_rows && (mean <= SHORT_BESIDE_LONG || is_skewed))
 }
 
-/// True if the chunks of so many products run at once.
+/// True if the device runs the chunks of `products` products all at once.
 pub(super) fn run_at_once(backend: &Device, factors: Factors<'_>, products: usize) -> bool {
     let (most, _) = most_products(backend, factors.left);
     products <= backend.caps().compute_units * CHUNKS_PER_UNIT * most
