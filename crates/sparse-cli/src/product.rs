@@ -9,6 +9,7 @@ use crate::operand::Operand;
 use crate::ranks::{RankRows, Ranks};
 use anyhow::Result;
 use clap::Args;
+use clap::builder::ArgPredicate;
 use nnz::distrib::SharedTransport;
 use nnz::io::matrix_market::check_partitionable;
 use nnz::io::{FileKind, MatrixFile, RowRanges};
@@ -26,8 +27,15 @@ pub(crate) struct ProductOptions {
     /// The factor of the product; complex as in 1+2i
     #[arg(long, default_value = "1", value_parser = parse_factor, allow_hyphen_values = true)]
     pub(crate) alpha: c64,
-    /// The factor of what --y holds; 0 does not read it
-    #[arg(long, default_value = "0", value_parser = parse_factor, allow_hyphen_values = true)]
+    /// The factor of what --y holds, 1 by default; 0 does not read it
+    #[arg(
+        long,
+        default_value = "0",
+        default_value_if("y", ArgPredicate::IsPresent, "1"),
+        hide_default_value = true,
+        value_parser = parse_factor,
+        allow_hyphen_values = true
+    )]
     pub(crate) beta: c64,
     /// A term added to the product, in the shape of the result
     #[arg(long, value_name = "Y.npy")]

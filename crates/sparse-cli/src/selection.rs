@@ -18,7 +18,7 @@ pub(crate) enum Selection {
     Range { start: Option<isize>, stop: Option<isize>, step: isize },
     /// One number; a negative one counts from the end.
     One(isize),
-    /// The numbers of a .npy file.
+    /// The numbers of a .npy file, of which negative ones count from the end; or its booleans.
     File(PathBuf),
 }
 
@@ -84,20 +84,18 @@ impl Selection {
                 list.check_vector()?;
                 let is_mask = !file::is_standard(path) && npy::is_boolean(path)?;
                 let list = list.into_dense(DType::F64, &Context::host()?)?;
-                let whole = |number: f64| {
-                    if number.fract() != 0.0 || number < 0.0 {
-                        bail!(
-                            "{}: {number} is not the number of a row or column, which begin at 0",
-                            path.display()
-                        );
-                    }
-                    Ok(number as usize)
-                };
                 let numbers = list.values().to_vec::<f64>()?;
                 if is_mask {
                     return masked(path, &numbers, extent);
                 }
-                numbers.into_iter().map(whole).collect()
+                let index = |number: f64| match listed(extent, number) {
+                    Some(index) => Ok(index),
+                    None => bail!(
+                        "{}: {number} is not the number of a {what}: there are {extent}, numbered from 0",
+                        path.display()
+                    ),
+                };
+                numbers.into_iter().map(index).collect()
             }
         }
     }
@@ -106,6 +104,11 @@ impl Selection {
 /// An index that counts from the end where it is negative; none before the first.
 fn from_start(extent: usize, index: isize) -> Option<usize> {
     if index >= 0 { Some(index.unsigned_abs()) } else { extent.checked_sub(index.unsigned_abs()) }
+}
+
+/// The index that a number of a list stands for, perhaps beyond the last; none if it is before the first or not whole.
+fn listed(extent: usize, number: f64) -> Option<usize> {
+    if number.fract() == 0.0 { from_start(extent, number as isize) } else { None }
 }
 
 /// The half-open range of indices that a NumPy slice spans: it takes every `step`-th one from the first, or from the

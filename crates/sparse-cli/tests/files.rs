@@ -114,6 +114,31 @@ fn a_list_of_booleans_is_a_mask() {
 }
 
 #[test]
+fn negative_numbers_of_a_list_count_from_the_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    coordinates(folder, "a.mtx", "3 2 3\n1 1 1\n2 2 2\n3 1 3\n");
+    array(folder, "list.npy", "(2,)", &[-1.0, 0.0]);
+    run(folder, "$NNZ slice a.mtx --rows ::-2 -o range.mtx && $NNZ slice a.mtx --rows list.npy -o list.mtx");
+    run(folder, "cmp range.mtx list.mtx");
+    array(folder, "before.npy", "(1,)", &[-3.0]);
+    let error = error(folder, "$NNZ slice a.mtx --cols before.npy -o bad.mtx");
+    assert_eq!(error, "error: before.npy: -3 is not the number of a column: there are 2, numbered from 0");
+}
+
+#[test]
+fn an_added_term_has_the_factor_1_by_default() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    coordinates(folder, "a.mtx", "2 2 2\n1 1 1\n2 2 2\n");
+    array(folder, "x.npy", "(2,)", &[3.0, 4.0]);
+    array(folder, "y.npy", "(2,)", &[10.0, 20.0]);
+    run(folder, "$NNZ spmv a.mtx x.npy --y y.npy -o sum.npy");
+    let sum = nnz::io::npy::read(folder.join("sum.npy")).unwrap();
+    assert_eq!(sum.values.into_typed::<f64>().unwrap(), [13.0, 28.0]);
+}
+
+#[test]
 fn positions_of_no_columns_have_the_shape_of_the_result() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();

@@ -13,8 +13,8 @@ use std::path::PathBuf;
 /// Takes rows and columns: one, a range as in NumPy, or those that a .npy file lists
 ///
 /// A range is START:STOP or START:STOP:STEP; what is left out is the first, the end, or 1. Negative numbers count from
-/// the end, and a negative step goes backwards. Rows and columns of a list come in its order, and may repeat; a list of
-/// booleans is a mask.
+/// the end, also in a list, and a negative step goes backwards. Rows and columns of a list come in its order, and may
+/// repeat; a list of booleans is a mask.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  nnz slice a.mtx --rows 10:20 --cols ::2 -o c.mtx")]
 pub(crate) struct Slice {

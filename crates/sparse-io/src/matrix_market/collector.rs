@@ -29,9 +29,26 @@ pub(super) struct Collector<T: Scalar, I: Index> {
 #[derive(Debug)]
 enum Progress<T: Scalar, I: Index> {
     /// Those of coordinates, in blocks that threads parse, and arrays that further blocks may use.
-    Coordinate { tally: Tally, blocks: Blocks<Block<T, I>, Parsed<T, I>>, spare: Vec<Triplets<T, I, I>> },
+    Coordinate {
+        tally: Tally,
+        blocks: Blocks<Block<T, I>, Parsed<T, I>>,
+        spare: Vec<Triplets<T, I, I>>,
+        memory: BlockMemory,
+    },
     /// The elements of an array, whose positions follow from their number.
     Array(Elements),
+}
+
+/// The memory of blocks, reserved by their numbers and sizes alone: how many there really are at once depends on how
+/// fast they are parsed.
+#[derive(Debug, Default)]
+struct BlockMemory {
+    /// The most blocks that there may have been at once.
+    blocks: usize,
+    /// The most bytes of lines in a block.
+    lines: usize,
+    /// The most bytes of arrays for a block's entries.
+    arrays: usize,
 }
 
 /// Lines of coordinates, and arrays for their entries.
@@ -57,6 +74,7 @@ impl<T: Scalar, I: Index> Collector<T, I> {
                 tally: Tally::default(),
                 blocks: Blocks::new(Block::parse),
                 spare: vec![],
+                memory: BlockMemory::default(),
             },
             Layout::Array => Progress::Array(Elements::of(info)),
         };
@@ -67,17 +85,14 @@ impl<T: Scalar, I: Index> Collector<T, I> {
     /// parsed.
     pub(super) fn push(&mut self, lines: Contents, header: Header, reserve: &mut Reserve<'_>) -> Result<()> {
         match &mut self.progress {
-            Progress::Coordinate { blocks, spare, .. } => {
-                let mut entries = match spare.pop() {
-                    Some(entries) => entries,
-                    None => {
-                        reserve(lines.bytes.len())?;
-                        Triplets::with_length(0)
-                    }
-                };
-                entries.lengthen(Body::split(lines.text(path()), header, 1).bound(), reserve)?;
+            Progress::Coordinate { blocks, spare, memory, .. } => {
+                let most = rayon::current_num_threads().min(MOST_BLOCKS);
+                let length = Body::split(lines.text(path()), header, 1).bound();
+                memory.add(most + 1, lines.bytes.len(), Triplets::<T, I, I>::bytes_of(length), reserve)?;
+                let mut entries = spare.pop().unwrap_or_else(|| Triplets::with_length(0));
+                entries.lengthen(length)?;
                 blocks.push(Block { lines, header, entries });
-                self.collect(rayon::current_num_threads().min(MOST_BLOCKS), reserve)
+                self.collect(most, reserve)
             }
             Progress::Array(elements) => {
                 let text = lines.text(path());
@@ -103,7 +118,7 @@ impl<T: Scalar, I: Index> Collector<T, I> {
 
     /// Collects the entries of the blocks that have been parsed, and of more until no more than `most` are left.
     pub(super) fn collect(&mut self, most: usize, reserve: &mut Reserve<'_>) -> Result<()> {
-        while let Progress::Coordinate { tally, blocks, spare } = &mut self.progress {
+        while let Progress::Coordinate { tally, blocks, spare, .. } = &mut self.progress {
             let parsed = if blocks.len() > most { blocks.take() } else { blocks.take_done() };
             let Some(Parsed { block, tally: parsed, rounded }) = parsed else { break };
             let parsed = parsed?;
@@ -123,6 +138,21 @@ impl<T: Scalar, I: Index> Collector<T, I> {
             let count = more.count + self.rounded.as_ref().map_or(0, |before| before.count);
             self.rounded.get_or_insert(more).count = count;
         }
+    }
+}
+
+impl BlockMemory {
+    /// Reserves what another block may need, of at most `most` at once.
+    fn add(&mut self, most: usize, lines: usize, arrays: usize, reserve: &mut Reserve<'_>) -> Result<()> {
+        let before = self.bytes();
+        self.blocks = self.blocks.max(most.min(self.blocks + 1));
+        self.lines = self.lines.max(lines);
+        self.arrays = self.arrays.max(arrays);
+        reserve(self.bytes() - before)
+    }
+
+    fn bytes(&self) -> usize {
+        self.blocks.saturating_mul(self.lines.saturating_add(self.arrays))
     }
 }
 

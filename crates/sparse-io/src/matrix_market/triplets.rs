@@ -27,13 +27,20 @@ impl<T: Scalar, R: Index, C: Index> Triplets<T, R, C> {
         Self { rows, cols, values }
     }
 
-    /// Makes the arrays as long as `length`, if they are shorter.
-    pub(super) fn lengthen(&mut self, length: usize, reserve: &mut Reserve<'_>) -> Result<()> {
+    /// The most bytes of arrays that were [lengthened](Self::lengthen) to `length`.
+    pub(super) fn bytes_of(length: usize) -> usize {
+        let capacity = length.checked_next_power_of_two().unwrap_or(length);
+        capacity.saturating_mul(size_of::<R>() + size_of::<C>() + size_of::<T>())
+    }
+
+    /// Makes the arrays as long as `length`, if they are shorter. The caller has reserved their bytes.
+    pub(super) fn lengthen(&mut self, length: usize) -> Result<()> {
         let more = length.saturating_sub(self.values.len());
+        let reserved: &mut Reserve<'_> = &mut |_| Ok(());
         if more > 0 {
-            grow(&mut self.rows, more, usize::MAX, reserve)?;
-            grow(&mut self.cols, more, usize::MAX, reserve)?;
-            grow(&mut self.values, more, usize::MAX, reserve)?;
+            grow(&mut self.rows, more, usize::MAX, reserved)?;
+            grow(&mut self.cols, more, usize::MAX, reserved)?;
+            grow(&mut self.values, more, usize::MAX, reserved)?;
             self.rows.resize(length, R::cast(0));
             self.cols.resize(length, C::cast(0));
             self.values.resize(length, T::ZERO);
