@@ -60,6 +60,39 @@
 //! results is a factor of an update ([`op::Coefficient`]). So an iteration of a solver is enqueued as a whole, as
 //! [`solvers::EnqueuedCg`] does.
 //!
+//! # From cuSPARSE
+//! A plan is inspection, choice of an algorithm and workspace in one object; matrices and vectors know their device.
+//!
+//! | cuSPARSE | nnz |
+//! |---|---|
+//! | `cusparseCreate`, `cusparseSetStream` | [`Device`]: `"cuda:0".parse()?`, or `cuda::on_stream` for a caller's stream |
+//! | `cusparseCreateCsr`, `cusparseCreateCoo` | [`Csr::new`], [`Coo::new`], which check the arrays; [`Matrix::from_typed`] copies them to the device |
+//! | `cusparseCreateDnVec`, `cusparseCreateDnMat` | [`Vector`], [`DenseMatrix`]; [`foreign`] for memory of other libraries |
+//! | `cusparseSpMV_bufferSize`, `cusparseSpMV_preprocess` | [`Matrix::plan_spmv`] |
+//! | `cusparseSpMV`, `cusparseSpMM` | [`MatrixSpmvPlan::run`], [`MatrixSpmmPlan::run`]; [`Matrix::spmv`] and [`Matrix::spmm`] cache their plans |
+//! | `cusparseSDDMM` | [`Matrix::sddmm`], [`Matrix::plan_sddmm`] |
+//! | `cusparseSpGEMM`, `cusparseSpGEMMreuse` | [`Matrix::matmul_sparse`], [`Matrix::plan_spgemm`] |
+//! | `cusparseSpSV`, `cusparseSpSM` | [`Matrix::solve_triangular`], [`Matrix::solve_triangular_many`]; [`op::TrisolvePlan`] reuses the analysis |
+//! | `cusparseDenseToSparse`, `cusparseSparseToDense` | [`DenseMatrix::to_sparse`], [`Matrix::to_dense`] |
+//! | `cusparseXcoosort`, `cusparseCsr2cscEx2` | [`Matrix::to_format`] |
+//! | `CUSPARSE_SPMV_CSR_ALG2`, … | [`PlanOptions::algorithm`]; by default the plan chooses, and results have the same bits on every run |
+//!
+//! ```
+//! use nnz::prelude::*;
+//!
+//! let device = Device::best()?;
+//! let a = Csr::<f32>::new(2, 3, vec![0, 2, 3], vec![0, 2, 1], vec![1.0, 2.0, 3.0])?;
+//! let a = Matrix::from_typed(&device, a)?;
+//! let x = Vector::from_slice(&device, &[1.0_f32, 1.0, 1.0])?;
+//! let mut y = Vector::zeros(&device, DType::F32, a.nrows())?;
+//! let mut plan = a.plan_spmv(Op::None, &PlanOptions::often())?; // inspects the pattern
+//! for _ in 0..100 {
+//!     plan.run(1.0, &a, &x, 0.0, &mut y)?; // enqueued, like a kernel
+//! }
+//! assert_eq!(y.to_vec::<f32>()?, [3.0, 3.0]); // waits for the device
+//! # Ok::<(), Error>(())
+//! ```
+//!
 //! # Features
 //! | feature | what it adds |
 //! |---|---|
