@@ -8,8 +8,9 @@ use std::ffi::OsString;
 
 /// Sparse matrices on CPUs, OpenCL devices, SYCL queues and CUDA GPUs.
 ///
-/// Matrices are read from Matrix Market (.mtx, .mtx.gz), SciPy (.npz) and NumPy (.npy) files. Data goes to stdout,
-/// messages to stderr. Exit status: 0 done, 1 bad data or a failed check, 2 usage, 3 the backend is not available.
+/// Matrices are read from Matrix Market (.mtx, .mtx.gz), SciPy (.npz) and NumPy (.npy) files. Results go to stdout,
+/// messages to stderr. Exit status: 0 success, 1 bad data or a failed check, 2 wrong usage, 3 no such backend on this
+/// machine.
 #[derive(Debug, Parser)]
 #[command(name = "nnz", version, propagate_version = true)]
 #[command(after_help = "Examples:

@@ -16,35 +16,35 @@ use std::time::Duration;
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Global options")]
 pub(crate) struct GlobalOptions {
-    /// The backend: cpu, opencl, sycl or cuda; by default that of the best device
+    /// Backend: cpu, opencl, sycl or cuda [default: that of the fastest device found]
     #[arg(long, global = true, value_name = "NAME", value_parser = parse_backend)]
     backend: Option<BackendKind>,
 
-    /// The device: an index as `nnz devices` lists it, or backend and index, as in opencl:1
+    /// Device: an index of `nnz devices`, or backend and index, as in opencl:1
     #[arg(long, global = true, value_name = "DEVICE", value_parser = parse_device)]
     device: Option<DeviceChoice>,
 
-    /// Threads of the host; by default one for each processor
+    /// Number of CPU threads [default: one per processor]
     #[arg(long, global = true, value_name = "N", value_parser = parse_threads)]
     threads: Option<usize>,
 
-    /// The type of values; by default that of the file, and f64 for integers and patterns
+    /// Type of the values [default: that of the file; f64 for integers and patterns]
     #[arg(long, global = true, value_name = "TYPE", ignore_case = true)]
     dtype: Option<ValueType>,
 
-    /// Refuses integers that the type of values would round, instead of warning
+    /// Fails if an integer does not fit the type of the values exactly, instead of warning
     #[arg(long, global = true)]
     strict: bool,
 
-    /// The form of the output on stdout
+    /// Form of what is printed to stdout
     #[arg(long, global = true, value_name = "FORM", default_value = "text", ignore_case = true)]
     output: Output,
 
-    /// Prints errors alone
+    /// Prints only errors
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     quiet: bool,
 
-    /// Prints more to stderr; twice: the logs of the libraries, too
+    /// Prints more to stderr; -vv also prints the logs of libraries
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     verbose: u8,
 }

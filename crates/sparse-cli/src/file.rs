@@ -10,7 +10,7 @@ use nnz::io::{FileKind, MatrixFile, Output, npy};
 use nnz::{DType, Device, Matrix, with_dtype};
 use std::fs::{Metadata, metadata};
 use std::io::stdin;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The commands that read coordinates as they are, for messages.
 const COORDINATE_COMMANDS: &str =
@@ -43,6 +43,11 @@ pub(crate) fn open(path: &Path) -> Result<MatrixFile> {
 /// True for the names of standard output.
 pub(crate) fn is_stdout(path: &Path) -> bool {
     is_standard(path) || path.as_os_str() == "/dev/stdout"
+}
+
+/// The file to write, named by `-o` or, as `cp` has it, last.
+pub(crate) fn named_output(option: Option<PathBuf>, last: Option<PathBuf>) -> Result<PathBuf> {
+    option.or(last).ok_or_else(|| usage("name the file to write: -o FILE"))
 }
 
 /// The output of a file; `-` is standard output.

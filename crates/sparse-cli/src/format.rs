@@ -28,14 +28,14 @@ pub(crate) enum Format {
 pub(crate) enum StoredFormat {
     /// Compressed rows
     Csr,
-    /// Coordinates, which need no row offsets
+    /// Coordinates: no row pointers, so any number of rows
     Coo,
 }
 
 /// The option of commands that compute with a matrix in either of these formats.
 #[derive(Debug, Clone, Copy, Args)]
 pub(crate) struct ReadOptions {
-    /// The format to read; without it csr, and coo where there are too many rows or columns for csr
+    /// Format to read the matrix in [default: csr, or coo if there are too many rows or columns for csr]
     #[arg(long, value_name = "FORMAT", ignore_case = true)]
     format: Option<StoredFormat>,
 }

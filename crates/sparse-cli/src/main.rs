@@ -4,19 +4,21 @@
 //! options: device, value type, output. The other files are shared by several subcommands. All computing is done by the
 //! methods of [`nnz::Matrix`].
 
+mod algorithm;
 mod analysis;
 mod arguments;
 mod batch;
 mod claim;
 mod command;
 mod context;
+mod divided_rows;
 mod failure;
 mod file;
 mod format;
 mod hypersparse;
-mod multiply;
 mod named_device;
 mod operand;
+mod option_values;
 mod pair;
 mod parts;
 mod picture;

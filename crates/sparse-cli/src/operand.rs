@@ -5,8 +5,8 @@ use crate::failure::usage;
 use crate::file;
 use crate::rounding;
 use anyhow::Result;
-use nnz::io::FileKind;
 use nnz::io::npy::{self, NpyArray};
+use nnz::io::{FileKind, MatrixFile};
 use nnz::{DType, DenseMatrix, Device, Error, with_dtype};
 use std::io::stdin;
 use std::path::{Path, PathBuf};
@@ -88,6 +88,23 @@ impl Operand {
     }
 }
 
+/// The type to compute in: that of --dtype, or the one that represents the matrix and all operands exactly, except
+/// integers that f64 rounds. Reports the rounded integers.
+pub(crate) fn common_dtype<'a>(
+    context: &Context,
+    matrix: &MatrixFile,
+    operands: impl IntoIterator<Item = &'a Operand>,
+) -> Result<DType> {
+    let operands: Vec<&Operand> = operands.into_iter().collect();
+    let dtype = match context.dtype() {
+        Some(dtype) => dtype,
+        None => DType::common(operands.iter().map(|operand| operand.dtype()).chain([matrix.value_type()?])),
+    };
+    file::check_rounding(matrix, dtype, context)?;
+    operands.iter().try_for_each(|operand| operand.check_rounding(dtype, context))?;
+    Ok(dtype)
+}
+
 /// Reads an array; returns also its name in messages; `-` is standard input.
 pub(crate) fn read_array(path: &Path) -> Result<(PathBuf, NpyArray)> {
     if file::is_standard(path) {
@@ -101,7 +118,7 @@ pub(crate) fn read_array(path: &Path) -> Result<(PathBuf, NpyArray)> {
 pub(crate) fn check_kind(path: &Path) -> Result<()> {
     if FileKind::of(path).is_ok_and(|kind| kind != FileKind::Npy) {
         let (npy, path) = (path.with_extension("npy"), path.display());
-        let convert = format_args!("nnz convert {path} {}", npy.display());
+        let convert = format_args!("nnz convert {path} -o {}", npy.display());
         return Err(usage(format_args!("{path}: a .npy file is needed; `{convert}` makes one")));
     }
     Ok(())

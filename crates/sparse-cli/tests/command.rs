@@ -104,7 +104,7 @@ fn what_a_server_offers_is_reached_by_the_client() {
     has(&["requests"], r#""running""#);
 
     has(&["put", "a.npz", "divided", "parts=2"], r#""parts":[{"#);
-    call(&["run", "a", "diagonal", "--to", "x.npy"]);
+    call(&["run", "a", "diagonal", "-o", "x.npy"]);
     call(&["run", "divided", "spmv", "--operand", "x.npy", "--to", "y.npy"]);
     call(&["run", "a", "spmv", "--operand", "x.npy", "--to", "z.npy"]);
     let read = |name: &str| fs::read(data.path().join(name)).unwrap();

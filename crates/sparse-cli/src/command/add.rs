@@ -3,31 +3,31 @@
 use crate::context::Context;
 use crate::file;
 use crate::format::ReadOptions;
+use crate::option_values::{check_factor, parse_factor};
 use crate::pair::read_pair;
-use crate::product::{check_factor, parse_factor};
 use anyhow::Result;
 use clap::Args;
 use nnz::c64;
 use std::path::PathBuf;
 
-/// Adds: C = alpha·A + beta·B, both sparse
+/// Adds two sparse matrices: C = alpha·A + beta·B
 ///
-/// C has an entry where A or B has one, also where the sum is zero. Without --dtype the sum is computed in the type
-/// that holds the values of both exactly.
+/// C has an entry where A or B has one, even if the sum is zero. Without --dtype C has the type that represents the
+/// values of A and B exactly.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  nnz add a.mtx b.mtx -o c.mtx --beta -1")]
 pub(crate) struct Add {
-    /// The matrix A; - is standard input
+    /// Sparse matrix A; - is stdin
     a: PathBuf,
-    /// The matrix B, of the same shape; - is standard input
+    /// Sparse matrix B, of the same shape; - is stdin
     b: PathBuf,
-    /// The file to write C to: .mtx, .mtx.gz, .npz or .npy (dense); - is standard output, which gets .mtx
+    /// File to write C to: .mtx, .mtx.gz, .npz or .npy (dense); - is stdout, as .mtx
     #[arg(short = 'o', long = "out", value_name = "C")]
     out: PathBuf,
-    /// The factor of A; complex as in 1+2i
+    /// Factor of A; complex as in 1+2i
     #[arg(long, default_value = "1", value_parser = parse_factor, allow_hyphen_values = true)]
     alpha: c64,
-    /// The factor of B
+    /// Factor of B
     #[arg(long, default_value = "1", value_parser = parse_factor, allow_hyphen_values = true)]
     beta: c64,
     #[command(flatten)]

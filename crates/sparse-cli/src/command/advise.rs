@@ -24,14 +24,14 @@ const PADDING: f64 = 0.1;
 /// The most bytes for which ELL and HYB are recommended, as a multiple of the bytes of CSR.
 const MAX_BYTES: u64 = 2;
 
-/// Advises in which format, and with which algorithm, products with a matrix are best computed, and why
+/// Recommends a format and an algorithm for products with a matrix, with the reason
 ///
-/// The advice follows from the lengths of the rows and the bytes of each format; the algorithms are those that the
-/// device would run.
+/// The recommendation follows from the row lengths and the bytes of each format. Algorithms are those that plans for
+/// the device would choose.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  nnz advise a.mtx\n  nnz advise a.mtx --measure")]
 pub(crate) struct Advise {
-    /// The matrix; - is standard input
+    /// Matrix; - is stdin
     matrix: PathBuf,
     /// Runs a product in each format and recommends the fastest
     #[arg(long)]

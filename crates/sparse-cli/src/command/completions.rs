@@ -6,7 +6,7 @@ use anyhow::Result;
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
 
-/// Writes a completion script for a shell to stdout
+/// Prints a completion script for a shell
 #[derive(Debug, Args)]
 pub(crate) struct Completions {
     /// The shell

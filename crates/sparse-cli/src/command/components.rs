@@ -10,18 +10,18 @@ use serde::Serialize;
 use std::fmt::{Display, Formatter};
 use std::path::PathBuf;
 
-/// Counts the connected components of a square matrix as a graph
+/// Counts the connected components of the graph of a square matrix
 ///
 /// An entry in row i and column j is an edge from i to j. Components are numbered in the order of their first rows.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  nnz components a.mtx -o labels.npy")]
 pub(crate) struct PrintComponents {
-    /// The square matrix; - is standard input
+    /// Square matrix; - is stdin
     matrix: PathBuf,
-    /// Counts strong components, whose nodes reach each other along the direction of edges; else direction is ignored
+    /// Counts strongly connected components; without it the direction of edges is ignored
     #[arg(long)]
     strong: bool,
-    /// The .npy file to write the component of each row to; - is standard output, and the report goes to stderr
+    /// The .npy file to write the component of each row to; - is stdout, and the report goes to stderr
     #[arg(short = 'o', long = "out", value_name = "LABELS.npy")]
     out: Option<PathBuf>,
 }

@@ -1,10 +1,11 @@
 //! `nnz compress`: dense arrays to CSR or CSC, one matrix or a batch.
 
+use crate::algorithm::{check_algorithm, print_choice};
 use crate::claim;
 use crate::context::Context;
 use crate::file;
 use crate::operand;
-use crate::product::{check_algorithm, check_factor, parse_not_negative, tell_choice};
+use crate::option_values::{check_factor, parse_not_negative};
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 use nnz::io::FileKind;
@@ -12,30 +13,36 @@ use nnz::io::npy::{NpyArray, show_shape};
 use nnz::{CompressOptions, DType, DenseMatrix, Error, Format, IndexType, Matrix, PlanOptions};
 use std::path::PathBuf;
 
-/// Compresses a dense array to CSR or CSC; a 3-D array to a batch
+/// Compresses a dense array to CSR or CSC, or a 3-D array to a batch
 ///
-/// Every element but zeros of either sign becomes an entry; NaN stays. A 3-D array of shape (count, rows, cols) becomes
-/// a batch of matrices with unequal numbers of entries, in one .npz file with the keys format (batch_csr or batch_csc),
-/// shape (count, rows, cols), member_ptr (count + 1: where each member's entries start), indptr (count rows of offsets,
-/// each of which starts at 0), indices and data.
+/// Every element except 0 and -0 becomes an entry, NaN too. A 3-D array of shape (count, rows, cols) becomes a batch of
+/// `count` matrices in one .npz file with the keys format (batch_csr or batch_csc), shape (count, rows, cols),
+/// member_ptr (count + 1 numbers: the first entry of each member), indptr (count rows, each of which starts at 0),
+/// indices and data.
 #[derive(Debug, Args)]
+#[command(
+    override_usage = "nnz compress [OPTIONS] --out <OUT.npz> <DENSE.npy>\n       nnz compress [OPTIONS] <DENSE.npy> <OUT.npz>"
+)]
 #[command(after_help = "Examples:
-  nnz compress dense.npy c.npz
-  nnz compress dense.npy c.npz --to csc --threshold 1e-6")]
+  nnz compress dense.npy -o c.npz
+  nnz compress dense.npy -o c.npz --to csc --threshold 1e-6")]
 pub(crate) struct Compress {
-    /// The dense array, of 2 or 3 dimensions; - is standard input
+    /// Dense array with 2 or 3 dimensions; - is stdin
     #[arg(value_name = "DENSE.npy")]
     dense: PathBuf,
-    /// The file to write; - is standard output
-    #[arg(value_name = "OUT.npz")]
-    out: PathBuf,
-    /// The format to compress to
+    /// File to write; - is stdout
+    #[arg(short = 'o', long = "out", value_name = "OUT.npz", required_unless_present = "last")]
+    out: Option<PathBuf>,
+    /// The file to write, without `-o`
+    #[arg(value_name = "OUT.npz", hide = true, conflicts_with = "out")]
+    last: Option<PathBuf>,
+    /// Format of the result
     #[arg(long, value_name = "FORMAT", default_value = "csr", ignore_case = true)]
     to: Target,
-    /// Drops elements up to this magnitude, too; NaN stays
+    /// Also drops elements of magnitude at most TOL; NaN is never dropped
     #[arg(long, value_name = "TOL", value_parser = parse_not_negative, allow_negative_numbers = true)]
     threshold: Option<f64>,
-    /// The algorithm by name; without it the plan chooses
+    /// Algorithm [default: chosen by the plan]
     #[arg(long, value_name = "NAME")]
     algorithm: Option<String>,
 }
@@ -48,8 +55,9 @@ pub(crate) enum Target {
 }
 
 impl Compress {
-    pub(crate) fn run(self, context: &Context) -> Result<()> {
-        file::check_npz_output(&self.out)?;
+    pub(crate) fn run(mut self, context: &Context) -> Result<()> {
+        let out = file::named_output(self.out.take(), self.last.take())?;
+        file::check_npz_output(&out)?;
         let device = context.device()?;
         let (path, dense) = operand::read_array(&self.dense)?;
         let file_error = |reason| Error::File { path: path.clone(), line: None, reason };
@@ -73,7 +81,7 @@ impl Compress {
             Err(error) if is_index_overflow(&error) => self.compress(&dense, stack, IndexType::I64, context),
             narrow => narrow,
         }?;
-        Ok(compressed.write_as(file::output(&self.out), FileKind::Npz)?)
+        Ok(compressed.write_as(file::output(&out), FileKind::Npz)?)
     }
 }
 
@@ -112,7 +120,7 @@ impl Compress {
             index_type,
             plan: PlanOptions { algorithm: self.algorithm.clone(), ..PlanOptions::once() },
         })?;
-        tell_choice(context, "dense_to_csr", self.to.name(), plan.choice());
+        print_choice(context, "dense_to_csr", self.to.name(), plan.choice());
         Ok(plan.run(dense)?)
     }
 }

@@ -8,7 +8,7 @@ use nnz::{Caps, Device};
 use serde::Serialize;
 use std::fmt::{Display, Formatter};
 
-/// Lists the devices of every backend, or why a backend has none
+/// Lists the devices of every backend, or the reason why a backend has none
 #[derive(Debug, Args)]
 pub(crate) struct Devices {}
 

@@ -18,12 +18,12 @@ use std::path::PathBuf;
   nnz generate stencil_5 100 100 -o grid.mtx
   nnz generate power_law 1000 8 2.2 100 -o graph.npz")]
 pub(crate) struct Generate {
-    /// The generator, as `nnz generate --list` names it
+    /// Generator, one of `nnz generate --list`
     #[arg(required_unless_present = "list")]
     name: Option<String>,
-    /// The generator's arguments, in order
+    /// Arguments of the generator, in order
     arguments: Vec<String>,
-    /// The file to write: .mtx, .mtx.gz, .npz (CSR) or .npy (dense); - is standard output, which gets .mtx
+    /// File to write: .mtx, .mtx.gz, .npz (CSR) or .npy (dense); - is stdout, as .mtx
     #[arg(short = 'o', long = "out", value_name = "OUT", required_unless_present = "list")]
     out: Option<PathBuf>,
     /// Lists all generators with their arguments

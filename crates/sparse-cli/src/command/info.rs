@@ -21,15 +21,14 @@ use std::time::Instant;
 
 /// Describes a matrix: shape, entries, rows, symmetry, bandwidth, and its bytes in every format
 ///
-/// Of a batch that `nnz compress` wrote: shape, entries of the members, rows of all members. Of a matrix or batch in
-/// parts (a folder with manifest.json) also the number of parts. With -v, the seconds from the file to CSR go to
-/// stderr.
+/// For a batch written by `nnz compress`: the shape, the entries of each member and the row lengths of all members. For
+/// a folder of parts (with manifest.json): also the number of parts. -v prints the time to read the file to stderr.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  nnz info a.mtx")]
 pub(crate) struct Info {
-    /// The matrix, a file or a folder of parts; - is standard input
+    /// Matrix: a file or a folder of parts; - is stdin
     matrix: PathBuf,
-    /// The format to read; without it csr, and coo where the rows are too many for csr
+    /// Format to read the matrix in [default: csr, or coo if there are too many rows for csr]
     #[arg(long, value_name = "FORMAT", ignore_case = true)]
     format: Option<StoredFormat>,
 }

@@ -8,18 +8,18 @@ use anyhow::Result;
 use clap::Args;
 use std::path::PathBuf;
 
-/// Multiplies element by element: C = A ∘ B, both sparse
+/// Multiplies two sparse matrices element by element: C = A ∘ B
 ///
-/// C has an entry where A and B have one. Without --dtype the product is computed in the type that holds the values of
-/// both exactly.
+/// C has an entry where both A and B have one. Without --dtype C has the type that represents the values of A and B
+/// exactly.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  nnz multiply a.mtx b.mtx -o c.mtx")]
 pub(crate) struct Multiply {
-    /// The matrix A; - is standard input
+    /// Sparse matrix A; - is stdin
     a: PathBuf,
-    /// The matrix B, of the same shape; - is standard input
+    /// Sparse matrix B, of the same shape; - is stdin
     b: PathBuf,
-    /// The file to write C to: .mtx, .mtx.gz, .npz or .npy (dense); - is standard output, which gets .mtx
+    /// File to write C to: .mtx, .mtx.gz, .npz or .npy (dense); - is stdout, as .mtx
     #[arg(short = 'o', long = "out", value_name = "C")]
     out: PathBuf,
     #[command(flatten)]

@@ -11,15 +11,15 @@ use serde::{Serialize, Serializer};
 use std::fmt::{self, Display, Formatter};
 use std::path::PathBuf;
 
-/// Prints a norm: of Frobenius, the largest column sum, or the largest row sum
+/// Prints the Frobenius norm, the 1-norm or the infinity norm of a matrix
 ///
-/// It is computed and printed in double precision, in as many digits as it takes to read the same number back.
+/// It is computed in double precision, and printed with the digits needed to read back the same number.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  nnz norm a.mtx --ord inf")]
 pub(crate) struct PrintNorm {
-    /// The matrix; - is standard input
+    /// Matrix; - is stdin
     matrix: PathBuf,
-    /// The norm: fro, 1 or inf
+    /// Norm: fro, 1 (the largest column sum) or inf (the largest row sum)
     #[arg(long, value_name = "NORM", default_value = "fro")]
     ord: Norm,
     #[command(flatten)]

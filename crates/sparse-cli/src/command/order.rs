@@ -10,19 +10,20 @@ use serde::Serialize;
 use std::fmt::{Display, Formatter};
 use std::path::PathBuf;
 
-/// Orders the rows and columns of a square matrix, as for a small bandwidth
+/// Finds a permutation of a square matrix, such as one with a small bandwidth
 ///
-/// Writes the permutation p: row k of the permuted matrix is row p[k], as `nnz permute A --rows p.npy --cols p.npy`
-/// makes it. The order is that of the pattern of A + Aᵀ. Reports bandwidth and profile before and after.
+/// Writes the permutation p, for `nnz permute A --rows p.npy --cols p.npy`: row k of the permuted matrix is row p[k] of
+/// A. Prints bandwidth and profile before and after. The permutation, the bandwidth and the profile are those of the
+/// pattern of A + Aᵀ.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  nnz order a.mtx -o p.npy")]
 pub(crate) struct PrintOrder {
-    /// The square matrix A; - is standard input
+    /// Square matrix A; - is stdin
     matrix: PathBuf,
-    /// The order: rcm, reverse Cuthill-McKee, for a small bandwidth; degree, rows with few neighbours first
+    /// Order: rcm (reverse Cuthill-McKee, for a small bandwidth) or degree (rows with few neighbours first)
     #[arg(long, value_name = "NAME", value_enum, default_value_t = By::Rcm)]
     by: By,
-    /// The .npy file to write the permutation to; - is standard output, and the report goes to stderr
+    /// The .npy file to write p to; - is stdout, and the report goes to stderr
     #[arg(short = 'o', long = "out", value_name = "P.npy")]
     out: PathBuf,
 }

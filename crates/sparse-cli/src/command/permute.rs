@@ -10,19 +10,19 @@ use std::path::PathBuf;
 
 /// Permutes rows and columns: row k of B is row p[k] of A, and column k is column q[k]
 ///
-/// A list that leaves out or repeats a row or column is an error; `nnz slice` takes those.
+/// A list that omits or repeats a row or column is an error; `nnz slice` accepts such lists.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  nnz permute a.mtx --rows p.npy --cols p.npy -o c.mtx")]
 pub(crate) struct Permute {
-    /// The matrix A; - is standard input
+    /// Matrix A; - is stdin
     matrix: PathBuf,
-    /// The permutation p of the rows, as `nnz order` writes it; without it rows stay
+    /// Permutation p of the rows, as `nnz order` writes it [default: the order of A]
     #[arg(long, value_name = "P.npy")]
     rows: Option<PathBuf>,
-    /// The permutation q of the columns; without it columns stay
+    /// Permutation q of the columns [default: the order of A]
     #[arg(long, value_name = "Q.npy")]
     cols: Option<PathBuf>,
-    /// The file to write B to: .mtx, .mtx.gz, .npz or .npy (dense); - is standard output, which gets .mtx
+    /// File to write B to: .mtx, .mtx.gz, .npz or .npy (dense); - is stdout, as .mtx
     #[arg(short = 'o', long = "out", value_name = "B")]
     out: PathBuf,
 }

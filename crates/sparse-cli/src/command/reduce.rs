@@ -9,21 +9,21 @@ use clap::Args;
 use nnz::{Each, Format, Reduction};
 use std::path::PathBuf;
 
-/// Reduces each row or column to one number: a sum, mean, variance, extreme or norm
+/// Reduces each row or column to its sum, mean, variance, minimum, maximum or norm
 ///
-/// Elements that are not stored are zeros, and count. NaN stays NaN.
+/// Elements that are not stored count as zeros. NaN propagates.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  nnz reduce a.mtx --axis 1 --by norm2 -o y.npy")]
 pub(crate) struct Reduce {
-    /// The matrix; - is standard input
+    /// Matrix; - is stdin
     matrix: PathBuf,
-    /// 1 for a number of each row, 0 for one of each column, as in NumPy
+    /// As in NumPy: 1 for a number per row, 0 for one per column
     #[arg(long, value_parser = parse_axis)]
     axis: Each,
-    /// The reduction: sum, mean, variance, min, max, norm1, norm2 or norminf
+    /// Reduction: sum, mean, variance, min, max, norm1, norm2 or norminf
     #[arg(long, value_name = "NAME", default_value = "sum")]
     by: Reduction,
-    /// The file to write; - is standard output
+    /// File to write; - is stdout
     #[arg(short = 'o', long = "out", value_name = "Y.npy")]
     out: PathBuf,
     #[command(flatten)]

@@ -21,70 +21,70 @@ use std::time::Duration;
 
 /// Serves matrices and operations on them to many clients, over HTTP
 ///
-/// Matrices stay in the memory of devices and are written to DIR when others need it. An address that other machines
-/// reach needs --token-file, --tls-cert and --tls-key; tokens are made by `nnz token`. Prints the address once it
-/// answers. SIGTERM finishes the requests in flight and stops; SIGHUP reads the tokens and the certificates again.
-/// An option that is not there is taken from its variable of the environment, and else from the file of --config.
+/// Matrices stay in the memory of devices, and are moved to DIR when others need the memory. An address that other
+/// machines can reach needs --token-file (`nnz token` makes tokens), --tls-cert and --tls-key. Prints the address once
+/// the server answers. SIGTERM finishes the requests in flight and stops; SIGHUP reloads tokens and certificates. An
+/// option that is not given is taken from its environment variable, else from the file of --config.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  nnz serve --data ./nnz-data --memory 4G")]
 pub(crate) struct Serve {
-    /// The file of settings, in TOML: options by their names, as in memory = "16G"
+    /// File of settings, in TOML: options by their names, as in memory = "16G"
     #[arg(long, env = "NNZ_SERVE_CONFIG", value_name = "FILE")]
     config: Option<PathBuf>,
-    /// The address and port to listen on; port 0 takes a free one
+    /// Address and port to listen on; port 0 takes a free one
     #[arg(long, env = "NNZ_SERVE_LISTEN", value_name = "ADDRESS", default_value = "127.0.0.1:8700")]
     listen: SocketAddr,
-    /// The folder of durable objects, uploads and objects that are not in memory; for one server alone
+    /// Folder of durable objects, uploads, and objects evicted from memory; one server per folder
     #[arg(long, env = "NNZ_SERVE_DATA", value_name = "DIR")]
     data: PathBuf,
-    /// The memory of each device that matrices and operands may take, as in 16G
+    /// Memory of each device for matrices and operands, as in 16G
     #[arg(long, env = "NNZ_SERVE_MEMORY", value_name = "SIZE", value_parser = parse_bytes)]
     memory: u64,
-    /// The memory of the host that matrices of each device may take before they move to disk, as in 64G
+    /// Memory of the host for matrices evicted from each device; beyond it they move to disk
     #[arg(long, env = "NNZ_SERVE_HOST_MEMORY", value_name = "SIZE", default_value = "0", value_parser = parse_bytes)]
     host_memory: u64,
-    /// The memory of all devices together that one tenant may take; without it all
+    /// Memory that one tenant may use on all devices together [default: unlimited]
     #[arg(long, env = "NNZ_SERVE_TENANT_MEMORY", value_name = "SIZE", value_parser = parse_bytes)]
     tenant_memory: Option<u64>,
-    /// The bytes that the matrices of one tenant may have in memory and on disk; without it any number
+    /// Bytes that the matrices of one tenant may have in memory and on disk [default: unlimited]
     #[arg(long, env = "NNZ_SERVE_TENANT_STORAGE", value_name = "SIZE", value_parser = parse_bytes)]
     tenant_storage: Option<u64>,
-    /// The requests per second of one tenant; without it any number
+    /// Requests per second of one tenant [default: unlimited]
     #[arg(long, env = "NNZ_SERVE_TENANT_RATE", value_name = "REQUESTS")]
     tenant_rate: Option<u32>,
-    /// The seconds of each minute that the operations of one tenant may run on a device; without it any number
+    /// Seconds per minute that operations of one tenant may run on a device [default: unlimited]
     #[arg(long, env = "NNZ_SERVE_TENANT_SECONDS", value_name = "SECONDS")]
     tenant_seconds: Option<u32>,
-    /// The largest upload
+    /// Largest upload
     #[arg(long, env = "NNZ_SERVE_MAX_UPLOAD", value_name = "SIZE", default_value = "64G", value_parser = parse_bytes)]
     max_upload: u64,
-    /// The time that an operation may take, which requests can shorten
+    /// Time limit of an operation; requests can set a shorter one
     #[arg(long, env = "NNZ_SERVE_OPERATION_TIME", value_name = "SECONDS", default_value = "600")]
     operation_time: u32,
-    /// The time that an operation may take as a job
+    /// Time limit of a job
     #[arg(long, env = "NNZ_SERVE_JOB_TIME", value_name = "SECONDS", default_value = "21600")]
     job_time: u32,
-    /// The time that requests and jobs in flight have to finish when the server stops
+    /// Time that requests and jobs in flight have to finish when the server stops
     #[arg(long, env = "NNZ_SERVE_STOP_TIME", value_name = "SECONDS", default_value = "20")]
     stop_time: u32,
-    /// The time from which a request is logged and listed as slow
+    /// Time from which a request is logged and listed as slow
     #[arg(long, env = "NNZ_SERVE_SLOW_TIME", value_name = "SECONDS", default_value = "1")]
     slow_time: u32,
-    /// The size of all files of the audit log, DIR/audit.jsonl and older ones
+    /// Size of the audit log, DIR/audit.jsonl and the older files together
     #[arg(long, env = "NNZ_SERVE_AUDIT_SIZE", value_name = "SIZE", default_value = "128M", value_parser = parse_bytes)]
     audit_size: u64,
-    /// The file of tokens, lines of `nnz token`; without it everybody on this machine may do everything
+    /// File of tokens, lines of `nnz token`; without it every user of this machine may do everything
     #[arg(long, env = "NNZ_SERVE_TOKEN_FILE", value_name = "FILE")]
     token_file: Option<PathBuf>,
-    /// The folder of files that clients on this machine name in place of bodies, in folders with the names of tenants
+    /// Folder of files that clients on this machine name instead of sending bodies; it has a folder per tenant
     #[cfg(unix)]
     #[arg(long, env = "NNZ_SERVE_SHARED", value_name = "DIR")]
     shared: Option<PathBuf>,
-    /// The Unix socket by which clients on this machine pass open files, such as a memfd, in place of bodies
+    /// Unix socket by which clients on this machine pass open files, such as a memfd, instead of sending bodies
     #[cfg(unix)]
     #[arg(long, env = "NNZ_SERVE_DESCRIPTORS", value_name = "SOCKET")]
     descriptors: Option<PathBuf>,
-    /// Takes arrays that clients on this machine have in the memory of the device's GPU, by handles of CUDA IPC, or not
+    /// Accepts arrays that clients on this machine have in the GPU's memory, by handles of CUDA IPC
     #[cfg(unix)]
     #[arg(
         long,
@@ -94,29 +94,28 @@ pub(crate) struct Serve {
         default_value = "off"
     )]
     cuda_ipc: Switch,
-    /// The certificate chain for TLS, in PEM
+    /// Certificate chain for TLS, in PEM
     #[arg(long, env = "NNZ_SERVE_TLS_CERT", value_name = "FILE", requires = "tls_key")]
     tls_cert: Option<PathBuf>,
-    /// The private key for TLS, in PEM
+    /// Private key for TLS, in PEM
     #[arg(long, env = "NNZ_SERVE_TLS_KEY", value_name = "FILE", requires = "tls_cert")]
     tls_key: Option<PathBuf>,
-    /// The certificates of authorities, in PEM, one of which must have signed the certificate of a client
+    /// Certificates of authorities, in PEM, one of which must have signed a client's certificate
     #[arg(long, env = "NNZ_SERVE_TLS_CLIENT_CA", value_name = "FILE", requires = "tls_cert")]
     tls_client_ca: Option<PathBuf>,
-    /// The collector of OpenTelemetry to which a span of each request is sent, as in http://127.0.0.1:4318
+    /// OpenTelemetry collector to which a span of each request is sent, as in http://127.0.0.1:4318
     #[cfg(feature = "otel")]
     #[arg(long, env = "NNZ_SERVE_OTLP_ENDPOINT", value_name = "ADDRESS")]
     otlp_endpoint: Option<String>,
-    /// Holds matrices on these devices, as in cuda:0,cuda:1, each in the memory of a worker process of its own
+    /// Stores matrices on these devices, as in cuda:0,cuda:1, each with its own worker process
     #[arg(long, env = "NNZ_SERVE_DEVICES", value_name = "LIST", value_delimiter = ',',
           value_parser = named_device::parse, conflicts_with_all = ["backend", "device"])]
     devices: Vec<NamedDevice>,
-    /// Holds the matrices in a worker process, which is replaced when it ends, or not; without it on for CUDA and for
-    /// several devices
+    /// Runs the device in a worker process, which is replaced if it ends [default: on for CUDA and for several devices]
     #[cfg(unix)]
     #[arg(long, env = "NNZ_SERVE_WORKERS", value_name = "SWITCH", ignore_case = true)]
     workers: Option<Switch>,
-    /// Is the worker process of the device of this number
+    /// Runs as the worker process of the device of this number
     #[cfg(unix)]
     #[arg(long, hide = true)]
     worker: Option<usize>,

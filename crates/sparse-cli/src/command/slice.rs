@@ -10,23 +10,22 @@ use clap::Args;
 use nnz::Format;
 use std::path::PathBuf;
 
-/// Takes rows and columns: one, a range as in NumPy, or those that a .npy file lists
+/// Selects rows and columns: a single one, a range as in NumPy, or a list in a .npy file
 ///
-/// A range is START:STOP or START:STOP:STEP; what is left out is the first, the end, or 1. Negative numbers count from
-/// the end, also in a list, and a negative step goes backwards. Rows and columns of a list come in its order, and may
-/// repeat; a list of booleans is a mask.
+/// Ranges are START:STOP or START:STOP:STEP with NumPy's defaults; negative numbers count from the end, also in a
+/// list. The result has the order of the list, which may repeat rows; a list of booleans is a mask.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  nnz slice a.mtx --rows 10:20 --cols ::2 -o c.mtx")]
 pub(crate) struct Slice {
-    /// The matrix A; - is standard input
+    /// Matrix A; - is stdin
     matrix: PathBuf,
-    /// The rows: a number, a range, or a .npy file of numbers; without it all
+    /// Rows: a number, a range, or a .npy file of numbers
     #[arg(long, default_value = ":", allow_hyphen_values = true)]
     rows: Selection,
-    /// The columns, likewise
+    /// Columns, likewise
     #[arg(long, default_value = ":", allow_hyphen_values = true)]
     cols: Selection,
-    /// The file to write B to: .mtx, .mtx.gz, .npz or .npy (dense); - is standard output, which gets .mtx
+    /// File to write B to: .mtx, .mtx.gz, .npz or .npy (dense); - is stdout, as .mtx
     #[arg(short = 'o', long = "out", value_name = "B")]
     out: PathBuf,
     #[command(flatten)]

@@ -9,18 +9,18 @@ use clap::Args;
 use nnz::Each;
 use std::path::PathBuf;
 
-/// Takes the softmax of each row or column over its entries: exp(a − m) / Σ exp(a − m), m the largest
+/// Computes the softmax of the entries of each row or column: exp(a − m) / Σ exp(a − m), m the largest
 ///
 /// B has the pattern of A: elements that are not stored count as minus infinity.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  nnz softmax a.mtx -o c.mtx")]
 pub(crate) struct Softmax {
-    /// The matrix A; - is standard input
+    /// Matrix A; - is stdin
     matrix: PathBuf,
-    /// 1 for the softmax of each row, 0 for that of each column, as in NumPy
+    /// As in NumPy: 1 for the softmax of each row, 0 for that of each column
     #[arg(long, default_value = "1", value_parser = parse_axis)]
     axis: Each,
-    /// The file to write B to: .mtx, .mtx.gz, .npz or .npy (dense); - is standard output, which gets .mtx
+    /// File to write B to: .mtx, .mtx.gz, .npz or .npy (dense); - is stdout, as .mtx
     #[arg(short = 'o', long = "out", value_name = "B")]
     out: PathBuf,
 }

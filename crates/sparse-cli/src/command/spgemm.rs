@@ -9,30 +9,30 @@ use nnz::io::FileKind;
 use nnz::{DType, Device};
 use std::path::PathBuf;
 
-/// Multiplies: C = A·B, both sparse
+/// Multiplies two sparse matrices: C = A·B
 ///
-/// C has sorted rows, and an entry wherever one of A meets one of B: sums of zero stay. Without --dtype the product is
-/// computed in the type that holds the values of both exactly.
+/// Rows of C are sorted. C has an entry wherever a product of two entries falls, even if their sum is zero. Without
+/// --dtype C has the type that represents the values of A and B exactly.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   nnz spgemm a.mtx a.mtx -o c.npz
   nnz spgemm a.mtx a.mtx -o c.npz --mask a.mtx")]
 pub(crate) struct Spgemm {
-    /// The matrix A; - is standard input
+    /// Sparse matrix A; - is stdin
     a: PathBuf,
-    /// The sparse matrix B; - is standard input
+    /// Sparse matrix B; - is stdin
     b: PathBuf,
-    /// The file to write C to: .mtx, .mtx.gz, .npz or .npy (dense); - is standard output, which gets .mtx
+    /// File to write C to: .mtx, .mtx.gz, .npz or .npy (dense); - is stdout, as .mtx
     #[arg(short = 'o', long = "out", value_name = "C")]
     out: PathBuf,
-    /// Computes the elements at the entries of this matrix alone; C has its pattern, and zeros where no product arises
+    /// Computes only the elements at the entries of M; C has the pattern of M, and zeros where no product falls
     #[arg(long, value_name = "M", conflicts_with = "pattern_only")]
     mask: Option<PathBuf>,
-    /// Finds the pattern of C alone: its values are 1
+    /// Computes only the pattern of C: its values are 1
     #[arg(long)]
     pattern_only: bool,
-    /// The memory of the device that may be used beside B, as in 512MiB or 4GiB: rows of C are computed in chunks that
-    /// fit. By default they are where the device's memory turns out to be short. An .npz file is written chunk by
+    /// Memory to use on the device in addition to B, as in 512MiB or 4GiB: rows of C are computed in chunks that fit.
+    /// By default C is computed in chunks only if the device runs out of memory. An .npz file is written chunk by
     /// chunk, so that C may be larger than the host's memory
     #[arg(long, value_name = "BYTES", value_parser = parse_bytes, conflicts_with = "pattern_only")]
     memory_limit: Option<u64>,

@@ -4,10 +4,9 @@ use crate::context::Context;
 use crate::failure::usage;
 use crate::file;
 use crate::format::Format;
-use crate::multiply::{Factor, check_size, multiply};
 use crate::named_device::NamedDevices;
 use crate::operand::{self, Dimensions, Operand};
-use crate::product::{self, ProductOptions};
+use crate::product::{Factor, ProductOptions, check_size, multiply};
 use crate::ranks::Ranks;
 use anyhow::Result;
 use clap::Args;
@@ -16,33 +15,34 @@ use nnz::op::Op;
 use nnz::{Aggregation, c64};
 use std::path::PathBuf;
 
-/// Multiplies: C = alpha·op(A)·B + beta·Y, B a dense matrix
+/// Multiplies a sparse with a dense matrix: C = alpha·op(A)·B + beta·Y
 ///
-/// C comes in the order of B: C or Fortran. A vector B of shape (n,) counts as one column and gives a vector. Without
-/// --dtype the product is computed in the type that holds the values of all operands exactly. A batch that
-/// `nnz compress` wrote is the block-diagonal matrix of its members.
+/// C has the memory order of B (C or Fortran). A vector B of shape (n,) counts as one column, and the result is a
+/// vector. Without --dtype the product has the type that represents the values of all operands exactly. A batch written
+/// by `nnz compress` counts as the block-diagonal matrix of its members.
 ///
-/// As in `mpirun -n 4 nnz spmm …`, of a build with the feature mpi, ranks divide the rows of A by their entries, each
-/// on the device of its number on its host. Each reads its rows, where A is csr in .npz or a folder of parts, or its
-/// lines of an uncompressed .mtx; the first reads all else, and writes. -v says what each has.
+/// With MPI (`mpirun -n 4 nnz spmm …`, built with the feature mpi), the rows of A are divided among ranks so that each
+/// has about equally many entries. Each rank uses the device of its number on its host. It reads only its own rows if A
+/// is CSR in .npz, a folder of parts, or an uncompressed .mtx; else rank 0 reads A and sends them. Rank 0 writes. -v
+/// prints the rows of each rank.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   nnz spmm a.mtx u.npy -o c.npy
   nnz spmm a.mtx u.npy -o c.npy --reduce max --arg positions.npy")]
 pub(crate) struct Spmm {
-    /// The matrix A; - is standard input
+    /// Matrix A; - is stdin
     matrix: PathBuf,
-    /// The dense matrix B; - is standard input
+    /// Dense matrix B; - is stdin
     #[arg(value_name = "B.npy")]
     b: PathBuf,
-    /// The file to write C to; - is standard output
+    /// File to write C to; - is stdout
     #[arg(short = 'o', long = "out", value_name = "C.npy")]
     out: PathBuf,
-    /// The reduction of the products of each row: sum, mean, min or max; a row without entries gives 0
+    /// Reduction of the products of each row: sum, mean, min or max; an empty row gives 0
     #[arg(long, value_name = "NAME", default_value = "sum")]
     reduce: Aggregation,
-    /// The file to write the position of the entry to that gave each min or max, counted row by row; nnz where there
-    /// is none
+    /// File to write, for each min or max, the position in CSR order of the entry that gave it; nnz where the row is
+    /// empty
     #[arg(long, value_name = "ARG.npy")]
     arg: Option<PathBuf>,
     #[command(flatten)]
@@ -76,7 +76,7 @@ impl Spmm {
         let device = context.device()?;
         let b = Operand::read(&self.b)?;
         let matrix = file::open(&self.matrix)?;
-        let dtype = product::dtype(context, &matrix, [&b])?;
+        let dtype = operand::common_dtype(context, &matrix, [&b])?;
         let a = file::read(&matrix, dtype, &device)?;
         drop(matrix);
         let dimensions = b.dimensions();

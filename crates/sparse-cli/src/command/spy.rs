@@ -14,18 +14,18 @@ use std::fmt::{Display, Formatter};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Draws where the entries are: as text, or to a .png or .svg file
+/// Draws the pattern of a matrix: as text, or to a .png or .svg file
 ///
-/// Entries are counted in bins; the more entries a bin has, the darker it is. As text, a dot says that there is one.
+/// Entries are counted in bins: the more entries, the darker. In text a dot marks a bin with entries.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  nnz spy a.mtx --size 40\n  nnz spy a.mtx -o a.png")]
 pub(crate) struct Spy {
-    /// The matrix; - is standard input
+    /// Matrix; - is stdin
     matrix: PathBuf,
-    /// The picture to write, .png or .svg; without it, or with -, the picture goes to stdout as text
+    /// Picture to write, .png or .svg [default: text on stdout, as with -]
     #[arg(short = 'o', long = "out", value_name = "OUT")]
     out: Option<PathBuf>,
-    /// Bins along the longer side; 128 as text, 1024 in .png and 180 in .svg
+    /// Bins along the longer side [default: 128 in text, 1024 in .png, 180 in .svg]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=8192))]
     size: Option<u32>,
     #[command(flatten)]

@@ -10,13 +10,13 @@ use std::fmt::{Display, Formatter};
 
 /// Makes a token for `nnz serve`
 ///
-/// Prints the token, which is for the client and nowhere else, and the line with its hash for the file of --token-file.
+/// Prints the token, which only the client needs, and the line with its hash for the file of --token-file.
 #[derive(Debug, Args)]
 pub(crate) struct Token {
-    /// The tenant whose matrices the token opens
+    /// Tenant whose matrices the token gives access to
     #[arg(value_name = "TENANT")]
     tenant: String,
-    /// The scopes of the token: read, write, admin
+    /// Scopes of the token: read, write, admin
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "read,write")]
     scopes: Vec<Scope>,
 }

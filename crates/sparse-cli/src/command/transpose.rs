@@ -9,16 +9,16 @@ use clap::Args;
 use nnz::{Format, Matrix};
 use std::path::PathBuf;
 
-/// Transposes: B = Aᵀ
+/// Transposes a matrix: B = Aᵀ
 ///
-/// Of a batch that `nnz compress` wrote each member is transposed; B is then a batch, in a file that ends in .npz. With
-/// --format coo entries of one coordinate stay apart.
+/// For a batch written by `nnz compress` each member is transposed, and B is a batch (.npz). With --format coo
+/// duplicates are not summed.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  nnz transpose a.mtx -o c.mtx")]
 pub(crate) struct Transpose {
-    /// The matrix A; - is standard input
+    /// Matrix A; - is stdin
     matrix: PathBuf,
-    /// The file to write B to: .mtx, .mtx.gz, .npz or .npy (dense); - is standard output, which gets .mtx
+    /// File to write B to: .mtx, .mtx.gz, .npz or .npy (dense); - is stdout, as .mtx
     #[arg(short = 'o', long = "out", value_name = "B")]
     out: PathBuf,
     #[command(flatten)]

@@ -3,39 +3,40 @@
 use crate::context::Context;
 use crate::file;
 use crate::operand::{self, Operand};
-use crate::product;
+use crate::option_values::parse_op;
 use anyhow::Result;
 use clap::{ArgGroup, Args};
 use nnz::op::{Op, Triangular};
 use std::path::PathBuf;
 
-/// Solves op(A)·X = B by substitution, for a triangle of A and every column of B
+/// Solves op(A)·X = B by substitution, with a triangle of A
 ///
-/// Entries in the other triangle of A are ignored. Without --dtype X is computed in the type that holds the values of A
-/// and B exactly. Without --backend it is computed on the CPU: rows wait for each other.
+/// Entries in the other triangle of A are ignored. Without --dtype X has the type that represents the values of A and B
+/// exactly. Without --backend the CPU computes: rows depend on each other, and one solve takes less time there than
+/// copying A to a GPU.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  nnz trisolve a.mtx x.npy -o y.npy --lower")]
 #[command(group = ArgGroup::new("triangle").required(true).args(["lower", "upper"]))]
 pub(crate) struct Trisolve {
-    /// The square matrix A; - is standard input
+    /// Square matrix A; - is stdin
     matrix: PathBuf,
-    /// The right-hand sides: a vector, or a matrix of them; - is standard input
+    /// Right-hand sides B: a vector or a matrix; - is stdin
     #[arg(value_name = "B.npy")]
     b: PathBuf,
-    /// The file to write X to; - is standard output
+    /// File to write X to; - is stdout
     #[arg(short = 'o', long = "out", value_name = "X.npy")]
     out: PathBuf,
-    /// Takes the lower triangle of A
+    /// Uses the lower triangle of A
     #[arg(long)]
     lower: bool,
-    /// Takes the upper triangle of A
+    /// Uses the upper triangle of A
     #[arg(long)]
     upper: bool,
-    /// Takes ones for the diagonal of A; what is stored there is not read
+    /// Assumes a unit diagonal; stored diagonal entries are not read
     #[arg(long)]
     unit_diagonal: bool,
-    /// A itself, its transpose, or its conjugate transpose: n, t or c; the triangle is that of A
-    #[arg(long, default_value = "n", value_parser = product::parse_op)]
+    /// op: n for A, t for its transpose, c for its conjugate transpose; the triangle is that of A, before op
+    #[arg(long, default_value = "n", value_parser = parse_op)]
     op: Op,
 }
 
@@ -46,7 +47,7 @@ impl Trisolve {
         let device = context.device_or_host()?;
         let b = Operand::read(&self.b)?;
         let matrix = file::open(&self.matrix)?;
-        let dtype = product::dtype(context, &matrix, [&b])?;
+        let dtype = operand::common_dtype(context, &matrix, [&b])?;
         let a = file::read(&matrix, dtype, &device)?;
         let dimensions = b.dimensions();
         let x = a.solve_triangular_many(self.system(), &b.into_dense(dtype, &device)?)?;

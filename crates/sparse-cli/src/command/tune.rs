@@ -12,23 +12,23 @@ use std::fmt::{Display, Formatter};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// Fits the choice of algorithms to a GPU, and stores what it finds for later runs
+/// Fits the choice of algorithms to a GPU, and stores the result for later runs
 ///
-/// Times y = A·x and C = A·B by every algorithm, on generated matrices of many kinds and on those that are named. Then
-/// moves the thresholds of the choice so that the chosen algorithm takes the least time, as a geometric mean. They
-/// are stored for devices of this name if plans are better on the matrices that they were not fitted to, too; every
-/// program that uses nnz then has them. Results stay within the same bounds.
+/// Times y = A·x and C = A·B by every algorithm, on generated matrices of many kinds and on the given ones. Then moves
+/// the thresholds of the choice so that the geometric mean of the times of the chosen algorithms is least. The
+/// thresholds are stored, for devices of this name and for every program that uses nnz, if plans also become faster on
+/// matrices that they were not fitted to. The error bounds of results do not change.
 #[derive(Debug, Args)]
 pub(crate) struct Tune {
-    /// Matrices of yours, to which the choice is fitted as well
+    /// Additional matrices to fit to
     matrices: Vec<PathBuf>,
-    /// Seconds after which no matrix is timed any more
+    /// Seconds after which no further matrix is timed
     #[arg(long, value_name = "N", default_value_t = 120)]
     seconds: u64,
     /// Divides the size of the generated matrices: 256 for a quick look
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     shrink: u64,
-    /// Removes what is stored for the device, and times nothing
+    /// Removes the stored thresholds of the device, and times nothing
     #[arg(long, conflicts_with_all = ["matrices", "seconds", "shrink"])]
     forget: bool,
 }

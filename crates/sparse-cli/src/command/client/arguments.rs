@@ -9,7 +9,7 @@ pub(super) enum Request {
     Status,
     /// Lists the matrices
     List {
-        /// Lists those with these labels alone, as in project=pde,run
+        /// Lists only matrices with these labels, as in project=pde,run
         #[arg(long, value_name = "LABELS")]
         label: Option<String>,
     },
@@ -21,44 +21,48 @@ pub(super) enum Request {
     },
     /// Uploads a file as a new version of a matrix
     Put {
-        /// The file: .mtx, .mtx.gz, .npz or .npy
+        /// File to upload: .mtx, .mtx.gz, .npz or .npy
         #[arg(value_name = "FILE")]
         file: PathBuf,
         /// The name of the matrix
         #[arg(value_name = "NAME")]
         name: String,
-        /// Parameters of the upload: durable=1 keeps it over restarts, parts=2 divides its rows over two devices
+        /// Parameters of the upload: durable=1 preserves it across restarts, parts=2 divides its rows among two devices
         #[arg(value_name = "KEY=VALUE", value_parser = parse_pair)]
         parameters: Vec<(String, String)>,
         /// Resumes the upload when the connection breaks
         #[arg(long)]
         resumable: bool,
-        /// Resumes the upload of this id, which was broken off
+        /// Resumes the interrupted upload of this id
         #[arg(long, value_name = "ID")]
         upload: Option<String>,
     },
     /// Writes a matrix to a file
+    #[command(override_usage = "nnz client --server <URL> get [OPTIONS] --out <FILE> <NAME>")]
     Get {
         /// The matrix: NAME for its newest version, or NAME@VERSION
         #[arg(value_name = "NAME")]
         name: String,
-        /// The file to write: .mtx, .npz or .npy; - is standard output, which gets .mtx
-        #[arg(value_name = "FILE")]
-        file: PathBuf,
+        /// File to write: .mtx, .npz or .npy; - is stdout, as .mtx
+        #[arg(short = 'o', long = "out", value_name = "FILE", required_unless_present = "last")]
+        out: Option<PathBuf>,
+        /// The file to write, without `-o`
+        #[arg(value_name = "FILE", hide = true, conflicts_with = "out")]
+        last: Option<PathBuf>,
     },
-    /// Deletes all versions of a name, or that of name@version
+    /// Deletes all versions of a matrix, or one
     Delete {
         /// NAME for all of its versions, or NAME@VERSION
         #[arg(value_name = "NAME")]
         name: String,
     },
-    /// Keeps a matrix in the device's memory
+    /// Pins a matrix in the device's memory
     Pin {
         /// The matrix: NAME for its newest version, or NAME@VERSION
         #[arg(value_name = "NAME")]
         name: String,
     },
-    /// Lets a matrix leave the device's memory again
+    /// Unpins a matrix, so that it can be evicted from the device's memory
     Unpin {
         /// The matrix: NAME for its newest version, or NAME@VERSION
         #[arg(value_name = "NAME")]
@@ -75,7 +79,7 @@ pub(super) enum Request {
     },
     /// Lists the aliases
     Aliases,
-    /// Makes an alias of a matrix, or moves it to another matrix
+    /// Creates an alias of a matrix, or moves it to another matrix
     Alias {
         /// The name of the alias
         #[arg(value_name = "ALIAS")]
@@ -83,7 +87,7 @@ pub(super) enum Request {
         /// The matrix: NAME for its newest version, or NAME@VERSION
         #[arg(value_name = "NAME")]
         name: String,
-        /// durable=1 keeps it over restarts
+        /// durable=1 preserves it across restarts
         #[arg(value_name = "KEY=VALUE", value_parser = parse_pair)]
         parameters: Vec<(String, String)>,
     },
@@ -106,7 +110,7 @@ pub(super) enum Request {
     },
     /// Runs several operations in one request
     Program {
-        /// The file of the steps, a list in JSON
+        /// File of the steps, a list in JSON
         #[arg(value_name = "STEPS")]
         steps: PathBuf,
         #[command(flatten)]
@@ -119,26 +123,26 @@ pub(super) enum Request {
         /// The id of the job, as the request that started it answered
         #[arg(value_name = "ID")]
         id: String,
-        /// Answers at the end of the job, or after this time
+        /// Waits for the end of the job, at most this time
         #[arg(long, value_name = "SECONDS", default_value = "0")]
         wait: u32,
     },
-    /// Prints the result of a job, or writes it to a file
+    /// Prints the result of a job or writes it to a file
     Result {
         /// The id of the job, as the request that started it answered
         #[arg(value_name = "ID")]
         id: String,
-        /// The file of the result; - is standard output
-        #[arg(long, value_name = "FILE")]
-        to: Option<PathBuf>,
+        /// File to write the result to; - is stdout
+        #[arg(short = 'o', long = "out", alias = "to", value_name = "FILE")]
+        out: Option<PathBuf>,
     },
-    /// Cancels a job, and forgets it and its result
+    /// Cancels a job and deletes its result
     Cancel {
         /// The id of the job, as the request that started it answered
         #[arg(value_name = "ID")]
         id: String,
     },
-    /// Lists the requests that run, and the last slow ones
+    /// Lists the running requests and the latest slow ones
     Requests,
     /// Prints the metrics in the format of Prometheus
     Metrics,
@@ -147,17 +151,17 @@ pub(super) enum Request {
 /// Parameters, operand and result of what is computed.
 #[derive(Debug, Args)]
 pub(super) struct Computation {
-    /// Parameters, as in op=t; async=1 makes it a job
+    /// Parameters, as in op=t; async=1 runs it as a job
     #[arg(value_name = "KEY=VALUE", value_parser = parse_pair)]
     pub(super) parameters: Vec<(String, String)>,
     /// The .npy file of the operand
     #[arg(long, value_name = "FILE")]
     pub(super) operand: Option<PathBuf>,
-    /// The file of the result; - is standard output
-    #[arg(long, value_name = "FILE")]
-    pub(super) to: Option<PathBuf>,
-    /// The .json file of the array on the GPU that is to have the result
-    #[arg(long, value_name = "FILE", conflicts_with = "to")]
+    /// File to write the result to; - is stdout
+    #[arg(short = 'o', long = "out", alias = "to", value_name = "FILE")]
+    pub(super) out: Option<PathBuf>,
+    /// The .json file that names an array on the GPU to write the result to
+    #[arg(long, value_name = "FILE", conflicts_with = "out")]
     pub(super) to_array: Option<PathBuf>,
 }
 

@@ -22,33 +22,33 @@ use std::fs::File;
 use std::io::Write;
 use std::path::PathBuf;
 
-/// Calls a server of `nnz serve`
+/// Sends a request to a server of `nnz serve`
 ///
-/// The token is that of the variable NNZ_TOKEN. Descriptions and numbers go to stdout as JSON; matrices and arrays to a
-/// file, .npz, .npy or .mtx by its name. A file .json in place of one of a matrix or an array says where they lie in
-/// the memory of the server's GPU, by handles of CUDA IPC.
+/// The token is in the environment variable NNZ_TOKEN. Descriptions and numbers are printed as JSON; matrices and
+/// arrays are written to a file, .npz, .npy or .mtx by its name. In place of a matrix or array file, a .json file may
+/// name arrays in the memory of the server's GPU by handles of CUDA IPC.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples, with the server's address in NNZ_SERVER:
   nnz client put a.npz a
-  nnz client run a spmv --operand x.npy --to y.npy")]
+  nnz client run a spmv --operand x.npy -o y.npy")]
 pub(crate) struct CallServer {
-    /// The server, as in http://127.0.0.1:8700
+    /// Address of the server, as in http://127.0.0.1:8700
     #[arg(long, env = "NNZ_SERVER", value_name = "URL")]
     server: String,
-    /// The certificates of authorities, in PEM, one of which must have signed that of the server
+    /// Certificates of authorities, in PEM, one of which must have signed the server's certificate
     #[arg(long, env = "NNZ_SERVER_CA", value_name = "FILE")]
     ca: Option<PathBuf>,
-    /// The certificate chain of this client, in PEM, where the server asks for one
+    /// Certificate chain of this client, in PEM, for servers that ask for one
     #[arg(long, env = "NNZ_SERVER_CERT", value_name = "FILE", requires = "key")]
     cert: Option<PathBuf>,
-    /// The private key of the certificate, in PEM
+    /// Private key of the certificate, in PEM
     #[arg(long, env = "NNZ_SERVER_KEY", value_name = "FILE", requires = "cert")]
     key: Option<PathBuf>,
-    /// The tenant's folder in that of the server's --shared on this machine: files there are named and not sent
+    /// The tenant's folder in the server's --shared folder on this machine: files in it are named instead of sent
     #[cfg(unix)]
     #[arg(long, env = "NNZ_SERVER_SHARED", value_name = "DIR")]
     shared: Option<PathBuf>,
-    /// The socket of the server's --descriptors on this machine: files are passed open by it and not sent
+    /// Socket of the server's --descriptors on this machine: files are passed open instead of sent
     #[cfg(unix)]
     #[arg(long, env = "NNZ_SERVER_DESCRIPTORS", value_name = "SOCKET", conflicts_with = "shared")]
     descriptors: Option<PathBuf>,
@@ -64,12 +64,12 @@ impl CallServer {
             client = client.with_certificate(certificate, key);
         }
         let parts = self.request.parts();
-        let (request, to) = self.request.into_parts()?;
+        let (request, out) = self.request.into_parts()?;
         #[cfg(unix)]
         if let (None, Some(folder)) = (&parts, &self.shared) {
-            let named = to.as_deref().filter(|file| !is_stdout(file) && name_in(folder, file).is_some());
+            let named = out.as_deref().filter(|file| !is_stdout(file) && name_in(folder, file).is_some());
             let send = |sink: &mut dyn Write| client.send_by_files(&request, folder, named, sink);
-            return match &to {
+            return match &out {
                 Some(file) if named.is_none() => write(send, file, context),
                 _ => print(send, context),
             };
@@ -79,7 +79,7 @@ impl CallServer {
             let send = |result: Option<&File>, sink: &mut dyn Write| {
                 client.send_by_descriptors(&request, socket, result, sink)
             };
-            return match &to {
+            return match &out {
                 None => print(|sink| send(None, sink), context),
                 Some(file) => write_by_descriptor(send, file, context),
             };
@@ -88,7 +88,7 @@ impl CallServer {
             None => client.send(&request, sink),
             Some(upload) => client.send_in_parts(&request, upload.clone(), sink),
         };
-        match to {
+        match out {
             None => print(send, context).map_err(with_upload),
             Some(file) => write(send, &file, context),
         }

@@ -21,7 +21,7 @@ pub(super) fn print(send: impl Fn(&mut dyn Write) -> Sent, context: &Context) ->
             context.print(String::from_utf8_lossy(&answer))?;
             head.solution.as_ref().map_or(Ok(()), |solution| context.print(solution))
         }
-        false => bail!("the result is {}, of {} bytes: name a file with --to", head.media, answer.len()),
+        false => bail!("the result is {}, of {} bytes: name a file with -o", head.media, answer.len()),
     }
 }
 

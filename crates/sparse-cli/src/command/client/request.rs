@@ -31,7 +31,8 @@ impl Request {
                 (get(format!("/v1/matrices{}", query(&pairs))), None)
             }
             Self::Describe { name } => (get(matrix(&name)), None),
-            Self::Get { name, file } => {
+            Self::Get { name, out, last } => {
+                let file = file::named_output(out, last)?;
                 let accept = answer_media(&file, "text/x-matrix-market")?;
                 (ClientRequest { accept, ..get(format!("{}/data", matrix(&name))) }, Some(file))
             }
@@ -65,7 +66,7 @@ impl Request {
             }
             Self::Jobs => (get("/v1/jobs".into()), None),
             Self::Job { id, wait } => (get(format!("{}?wait={wait}", job(&id))), None),
-            Self::Result { id, to } => (get(format!("{}/result", job(&id))), to),
+            Self::Result { id, out } => (get(format!("{}/result", job(&id))), out),
             Self::Cancel { id } => (ask(HttpMethod::DELETE, job(&id)), None),
             Self::Requests => (get("/v1/requests".into()), None),
             Self::Metrics => (get("/metrics".into()), None),
@@ -80,16 +81,16 @@ impl Computation {
         path: String,
         mut parameters: Vec<(String, String)>,
     ) -> Result<(ClientRequest, Option<PathBuf>)> {
-        let Self { parameters: own, operand, to, to_array } = self;
+        let Self { parameters: own, operand, out, to_array } = self;
         parameters.extend(own);
         let body = operand.map(|file| anyhow::Ok((file.clone(), media(&file)?))).transpose()?;
-        let accept = to.as_deref().map_or(Ok("*/*"), |file| answer_media(file, "*/*"))?;
+        let accept = out.as_deref().map_or(Ok("*/*"), |file| answer_media(file, "*/*"))?;
         let array =
             to_array.map(|file| fs::read_to_string(&file).with_context(|| file.display().to_string()));
         let result_array = array.transpose()?.map(|text| text.trim().replace('\n', " "));
         let path = path + &query(&parameters);
         let request = ClientRequest::without_body(HttpMethod::POST, path);
-        Ok((ClientRequest { body, accept, result_array, ..request }, to))
+        Ok((ClientRequest { body, accept, result_array, ..request }, out))
     }
 }
 

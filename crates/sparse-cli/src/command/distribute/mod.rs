@@ -9,7 +9,7 @@ use crate::failure::usage;
 use crate::file;
 use crate::named_device::{self, NamedDevice};
 use crate::operand;
-use crate::product::{check_factor, parse_not_negative};
+use crate::option_values::{check_factor, parse_not_negative};
 use crate::ranks::Ranks;
 use crate::rounding;
 use crate::text::parse_bytes;
@@ -25,67 +25,65 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use summary::{Explained, Summary, Work};
 
-/// Compresses any amount of dense arrays to CSR or CSC, on several devices at once
+/// Compresses many dense arrays to CSR or CSC, on several devices at once
 ///
-/// Every 2-D array is a matrix, and every 3-D array of shape (count, rows, cols) `count` matrices. They are read one by
-/// one, so that they may be larger than any memory; each device compresses some and keeps them. Where a device fails,
-/// others do its work. A matrix that no device has memory for is cut, and comes out whole. With --ekmr an array of
-/// three or four dimensions is one matrix, too.
+/// A 2-D array is one matrix, a 3-D array of shape (count, rows, cols) is `count` matrices, and with --ekmr an array of
+/// 3 or 4 dimensions is one matrix. Arrays are read one by one, so that together they may be larger than memory. Each
+/// device compresses some of the matrices and stores the results until they are written. If a device fails, the others
+/// do its work. A matrix too large for every device is compressed in parts, which are joined in the output.
 ///
-/// The matrices, in the order of the input, become one batch: in a file as `nnz compress` writes it, or in a folder of
-/// parts, which may have matrices of unequal shapes. Other commands read the folder where they read a file, and unequal
-/// shapes as the blocks of a diagonal. With --partition, matrices are written in their parts, which are read so, too.
+/// The output is one batch, in the order of the input: an .npz file as `nnz compress` writes it, or a folder of parts,
+/// in which matrices may have unequal shapes. Other commands read such a folder like a file; matrices of unequal shapes
+/// are read as one block-diagonal matrix. With --partition each matrix is written in its parts.
 ///
-/// As in `mpirun -n 4 nnz distribute …`, of a build with the feature mpi, ranks divide the matrices, or the parts of
-/// --partition. Each reads its own with the device of its number on its host, and the first gathers and writes all of
-/// them: the same bytes as those of one process.
+/// With MPI (`mpirun -n 4 nnz distribute …`, built with the feature mpi), the matrices, or the parts of --partition,
+/// are divided among ranks. Each rank uses the device of its number on its host and reads only its own matrices. Rank 0
+/// gathers and writes them; the output has the same bytes as that of one process.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   nnz distribute dense.npy -o all.npz --devices cpu
   nnz distribute dense.npy -o parts --partition row:4")]
 pub(crate) struct Distribute {
-    /// Dense arrays (.npy), or one folder, of which all .npy files are read in the order of their names
+    /// Dense arrays (.npy), or one folder, whose .npy files are read in the order of their names
     #[arg(value_name = "INPUT", required = true)]
     inputs: Vec<PathBuf>,
     /// Reads an array of three or four dimensions as one matrix (EKMR): element A[k][i][j] is at row i and column
     /// j·n_k + k, and element A[l][k][i][j] at row i·n_l + l and column j·n_k + k
     #[arg(long)]
     ekmr: bool,
-    /// The file to write (.npz), or a folder, whose name has no ending; - is standard output, and the report goes to
-    /// stderr
+    /// File to write (.npz), or a folder (a name without ending); - is stdout, and the report goes to stderr
     #[arg(short = 'o', long = "out", value_name = "OUT")]
     out: PathBuf,
-    /// The devices, as in cpu,cuda:0,cuda:1; without it that of --backend and --device, or the best that is there
+    /// Devices, as in cpu,cuda:0,cuda:1 [default: that of --backend and --device]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = named_device::parse,
           conflicts_with_all = ["backend", "device"])]
     devices: Vec<NamedDevice>,
-    /// Which device gets which matrices: auto, pull, lpt, type1, type2 (type2_by_bytes) or type2_by_count
+    /// Scheduling of matrices to devices: auto, pull, lpt, type1, type2 (type2_by_bytes) or type2_by_count
     #[arg(long, value_name = "POLICY", default_value = "auto", value_parser = parse_or_auto::<Policy>)]
     policy: OrAuto<Policy>,
-    /// The form in which matrices reach the devices: auto, sfc (dense), or compressed by the host to cfs, ed1, ed2 or
-    /// bitmap; auto is what rates of this machine, measured once, predict to be the fastest
+    /// Form in which matrices are sent to the devices: sfc (dense), or compressed by the host to cfs, ed1, ed2 or
+    /// bitmap; auto takes the fastest by the rates of this machine, which are measured once
     #[arg(long, value_name = "SCHEME", default_value = "auto", value_parser = parse_or_auto::<Scheme>)]
     scheme: OrAuto<Scheme>,
-    /// The division of the matrices: batch (all of a chunk in one launch of a device; on the CPU each thread whole
-    /// matrices, or all threads one above 4 MiB), inter_task (a warp, or a thread, whole matrices) or intra_task (all
-    /// work-items or threads one matrix after the other)
+    /// Parallelism of the compression: inter_task (one warp or thread per matrix), intra_task (the whole device on one
+    /// matrix after the other) or batch (one launch for all matrices of a chunk; on the CPU one thread per matrix, and
+    /// all threads on each matrix above 4 MiB)
     #[arg(long, value_name = "NAME", default_value = "batch", value_parser = parse_parallelism)]
     parallel: Parallelism,
-    /// Prints the predicted time of every scheme, and beside it the time of the run; of each rank, where there are
-    /// several
+    /// Prints the predicted time of every scheme beside the time of the run, for each rank
     #[arg(long)]
     explain: bool,
-    /// Cuts every matrix, as in row:4, col:2 or mesh:2x3; parts are distributed as matrices are, and written to a
-    /// folder
+    /// Cuts every matrix into parts, as in row:4, col:2 or mesh:2x3; parts are distributed like matrices and written to
+    /// a folder
     #[arg(long, value_name = "PARTITION")]
     partition: Option<Partition>,
-    /// The memory of each device that may be used, as in 512MiB or 4GiB; without it nearly all that it has
+    /// Memory to use on each device, as in 512MiB or 4GiB [default: nearly all]
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     memory: Option<u64>,
-    /// The format to compress to
+    /// Format of the result
     #[arg(long, value_name = "FORMAT", default_value = "csr", ignore_case = true)]
     to: Target,
-    /// Drops elements up to this magnitude, too; NaN stays
+    /// Also drops elements of magnitude at most TOL; NaN is never dropped
     #[arg(long, value_name = "TOL", value_parser = parse_not_negative, allow_negative_numbers = true)]
     threshold: Option<f64>,
 }

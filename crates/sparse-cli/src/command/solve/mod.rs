@@ -3,12 +3,14 @@
 mod outcome;
 mod right_hand_sides;
 
+use crate::algorithm::print_choice;
 use crate::context::Context;
+use crate::divided_rows;
 use crate::failure::usage;
 use crate::file;
 use crate::named_device::{self, NamedDevice, NamedDevices};
 use crate::operand::{self, Operand};
-use crate::product::{self, parse_not_negative, tell_choice};
+use crate::option_values::parse_not_negative;
 use crate::ranks::Ranks;
 use anyhow::Result;
 use clap::Args;
@@ -27,62 +29,63 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Solves A·X = B by iteration or directly, for every column of B
+/// Solves A·X = B for every column of B, by an iterative or a direct method
 ///
-/// An iteration stops at ‖b − A·x‖₂ ≤ tol·‖b‖₂, with b − A·x computed from x. If that is not reached, the exit status
-/// is 1, the error names the residual that was, and X holds the last iterate. lsqr and lsmr minimize ‖b − A·x‖₂ for A
-/// of any shape, and stop by SciPy's two criteria, with tol for both atol and btol. direct factorizes A by Cholesky, LU
-/// or, for more rows than columns, QR, in double precision on the CPU; it takes a build with the feature direct.
+/// Iterative methods stop at ‖b − A·x‖₂ ≤ tol·‖b‖₂, with b − A·x computed from x. If that is not reached, X has the
+/// last iterate, the error names its residual, and the exit status is 1. lsqr and lsmr minimize ‖b − A·x‖₂ for A of any
+/// shape, and stop by SciPy's two criteria with atol = btol = tol. direct factorizes A on the CPU in double precision
+/// by Cholesky, LU or, if A has more rows than columns, QR; it needs a build with the feature direct.
 ///
-/// As in `mpirun -n 4 nnz solve …`, of a build with the feature mpi, ranks divide the rows of A by their entries, each
-/// on the device of its number on its host, for cg and bicgstab. Each reads its rows, where A is csr in .npz or a
-/// folder of parts, or its lines of an uncompressed .mtx; the first reads all else, writes, and reports what each has.
+/// With MPI (`mpirun -n 4 nnz solve …`, built with the feature mpi), cg and bicgstab divide the rows of A among ranks
+/// so that each has about equally many entries. Each rank uses the device of its number on its host. It reads only its
+/// own rows if A is CSR in .npz, a folder of parts, or an uncompressed .mtx; else rank 0 reads A and sends them. Rank 0
+/// writes, and prints the rows of each rank.
 #[derive(Debug, Args)]
 pub(crate) struct Solve {
-    /// The matrix A, square but for lsqr, lsmr and direct; - is standard input
+    /// Matrix A, which must be square except for lsqr, lsmr and direct; - is stdin
     matrix: PathBuf,
-    /// The right-hand sides: a vector, or a matrix of them; - is standard input
+    /// Right-hand sides B: a vector or a matrix; - is stdin
     #[arg(value_name = "B.npy")]
     b: PathBuf,
-    /// The file to write X to; - is standard output, and the report goes to stderr
+    /// File to write X to; - is stdout, and the report goes to stderr
     #[arg(short = 'o', long = "out", value_name = "X.npy")]
     out: PathBuf,
-    /// The method: cg or enqueued-cg for Hermitian positive definite matrices, minres for any Hermitian one, bicgstab
-    /// or gmres for any square one, lsqr or lsmr for any shape, direct unless there are more columns than rows;
-    /// enqueued-cg takes up to 32 iterations before it waits for the device
+    /// Method: cg or enqueued-cg (A Hermitian positive definite), minres (Hermitian), bicgstab or gmres (square), lsqr
+    /// or lsmr (any shape), direct (at least as many rows as columns). enqueued-cg is cg that waits for the device only
+    /// every 32 iterations
     #[arg(long, value_name = "NAME", ignore_case = true, value_parser = method_parser())]
     method: Method,
-    /// The residual to reach, relative to that of x = 0
+    /// Residual at which to stop, relative to ‖b‖₂
     #[arg(long, value_name = "TOL", default_value = "1e-10", value_parser = parse_tolerance, allow_negative_numbers = true)]
     tol: f64,
-    /// The preconditioner: jacobi, the diagonal of A; block-jacobi:N, its diagonal blocks of N rows, without N of 8;
-    /// ilu0 or, for Hermitian positive definite matrices, ic0, incomplete factors of A, made on the host. For cg,
-    /// enqueued-cg, minres, bicgstab and gmres; --devices and ranks take jacobi alone
+    /// Preconditioner: none, jacobi (the diagonal of A), block-jacobi:N (diagonal blocks of N rows; 8 without :N),
+    /// ilu0, or ic0 (A Hermitian positive definite); the last two are factorized on the host. For cg, enqueued-cg,
+    /// minres, bicgstab and gmres; with --devices or MPI only jacobi
     #[arg(long, value_name = "NAME", default_value = "none")]
     preconditioner: PreconditionerKind,
-    /// The same as --preconditioner jacobi
+    /// Same as --preconditioner jacobi
     #[arg(long, conflicts_with = "preconditioner")]
     jacobi: bool,
-    /// The most iterations for each column; without it ten times the rows of A, for lsqr twice its columns, for lsmr
-    /// its rows or its columns, whichever are fewer
+    /// Maximum number of iterations for each column [default: 10 × rows of A; lsqr 2 × columns; lsmr min(rows,
+    /// columns)]
     #[arg(long, value_name = "N")]
     max_iterations: Option<usize>,
-    /// The iterations of a cycle of gmres, which needs the memory of N + 1 vectors; without it 20
+    /// Iterations of gmres between restarts; it stores N + 1 vectors [default: 20]
     #[arg(long, value_name = "N")]
     restart: Option<NonZero<usize>>,
-    /// Minimizes ‖b − A·x‖₂² + X²·‖x‖₂² by lsqr or lsmr; without it 0
+    /// For lsqr and lsmr: minimizes ‖b − A·x‖₂² + X²·‖x‖₂² [default: 0]
     #[arg(long, value_name = "X", value_parser = parse_tolerance, allow_negative_numbers = true)]
     damp: Option<f64>,
-    /// Takes exactly N iterations of enqueued-cg for each column, and looks at b − A·x once, after them
+    /// For enqueued-cg: exactly N iterations for each column, and then one check of b − A·x
     #[arg(long, value_name = "N", conflicts_with = "max_iterations")]
     fixed_iterations: Option<usize>,
-    /// Divides the rows of A among devices, as in cpu,cuda:0,cuda:1, by their entries, for cg and bicgstab
+    /// For cg and bicgstab: divides the rows of A among devices, as in cpu,cuda:0,cuda:1, so that each has about
+    /// equally many entries
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = named_device::parse,
           conflicts_with_all = ["backend", "device"])]
     devices: Vec<NamedDevice>,
-    /// The path on which --devices, or ranks, exchange elements of vectors: nccl, or peer for --devices, from one CUDA
-    /// device to another, host through the host's memory, or auto, the first of these that is there. -v says which, and
-    /// why
+    /// Path on which devices or ranks exchange elements of vectors: nccl, peer (CUDA devices of --devices), host
+    /// (through the host's memory) or auto, the first of these that is available. -v prints the choice and the reason
     #[arg(long, value_name = "PATH", default_value = "auto")]
     exchange: ExchangePath,
 }
@@ -110,7 +113,7 @@ impl Solve {
             return self.run_on_ranks(&ranks, transport, context);
         }
         self.check()?;
-        product::check_exchange(NamedDevices { list: &self.devices, exchange: self.exchange })?;
+        divided_rows::check_exchange(NamedDevices { list: &self.devices, exchange: self.exchange })?;
         let devices = named_device::open(&self.devices, context)?;
         let device = match self.method {
             Method::Direct => context.device_or_host()?,
@@ -136,7 +139,7 @@ impl Solve {
             Inputs::read(self, context)
         })?;
         let (opened, b) = inputs.map(|inputs| ((inputs.matrix, inputs.dtype), inputs.b)).unzip();
-        let (mut a, parts) = product::read_on_ranks(
+        let (mut a, parts) = divided_rows::read_on_ranks(
             ranks,
             transport,
             (&device, self.exchange),
@@ -181,7 +184,7 @@ impl Solve {
 
     /// Fails if ranks lack an option.
     fn check_on_ranks(&self) -> Result<()> {
-        product::check_ranks_devices(&self.devices)?;
+        divided_rows::check_ranks_devices(&self.devices)?;
         if !matches!(self.method, Method::Cg | Method::BiCgStab) {
             let method = self.method;
             return Err(usage(format!(
@@ -273,11 +276,12 @@ impl Solve {
 
     fn solver(&self, a: &Matrix, devices: &[Device], context: &Context) -> Result<LinearSolver> {
         if !devices.is_empty() {
-            return product::distribute(a, devices, self.exchange, context).map(LinearSolver::SeveralDevices);
+            return divided_rows::distribute(a, devices, self.exchange, context)
+                .map(LinearSolver::SeveralDevices);
         }
         let solver = a.solver(&self.options())?;
         let op = if self.method == Method::Direct { "solve" } else { "spmv" };
-        tell_choice(context, op, a.format().name(), solver.choice());
+        print_choice(context, op, a.format().name(), solver.choice());
         Ok(LinearSolver::OneDevice(solver))
     }
 
@@ -338,7 +342,7 @@ impl Inputs {
     fn read(solve: &Solve, context: &Context) -> Result<Self> {
         let b = Operand::read(&solve.b)?;
         let matrix = file::open(&solve.matrix)?;
-        let dtype = product::dtype(context, &matrix, [&b])?;
+        let dtype = operand::common_dtype(context, &matrix, [&b])?;
         Ok(Self { matrix, dtype, b })
     }
 }

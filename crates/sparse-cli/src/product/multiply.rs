@@ -1,13 +1,16 @@
-//! The common course of `nnz spmv` and `nnz spmm`: read the factors, upload, multiply in one format, write.
+//! The steps of `nnz spmv` and `nnz spmm`: read the factors, upload, multiply in one format, write.
 
+use super::ProductOptions;
+use crate::algorithm::{check_algorithm, print_choice};
 use crate::claim;
 use crate::context::Context;
+use crate::divided_rows;
 use crate::failure::usage;
 use crate::file;
 use crate::format::Format;
 use crate::named_device::{self, NamedDevice, NamedDevices};
 use crate::operand::{self, Dimensions, Operand};
-use crate::product::{self, ProductOptions, check_algorithm, check_factor, tell_choice};
+use crate::option_values::check_factor;
 use crate::ranks::Ranks;
 use anyhow::{Result, bail};
 use nnz::distrib::SharedTransport;
@@ -42,7 +45,7 @@ pub(crate) fn multiply(
         return multiply_on_ranks(factor, (&ranks, transport), context, options, devices, files);
     }
     check(options, files)?;
-    product::check_exchange(devices)?;
+    divided_rows::check_exchange(devices)?;
     let (exchange, devices) = (devices.exchange, named_device::open(devices.list, context)?);
     let device = match (devices.is_empty(), factor) {
         (false, _) => Context::host()?,
@@ -73,8 +76,13 @@ fn multiply_on_ranks(
         Inputs::read(context, options, files)
     })?;
     let (opened, dense) = inputs.map(|inputs| ((inputs.matrix, inputs.dtype), inputs.dense)).unzip();
-    let (mut a, _) =
-        product::read_on_ranks(ranks, transport, (&device, devices.exchange), (files[0], opened), context)?;
+    let (mut a, _) = divided_rows::read_on_ranks(
+        ranks,
+        transport,
+        (&device, devices.exchange),
+        (files[0], opened),
+        context,
+    )?;
     let operands = ranks.at_root(|| dense.map(|dense| dense.prepare(factor, &a, options)).transpose())?;
     let (operands, dimensions) = operands.flatten().unzip();
     let y = match factor {
@@ -104,7 +112,7 @@ fn check(options: &ProductOptions, [matrix, x, out]: Files<'_>) -> Result<()> {
 
 /// Fails if ranks lack an option.
 fn check_on_ranks(options: &ProductOptions, devices: &[NamedDevice]) -> Result<()> {
-    product::check_ranks_devices(devices)?;
+    divided_rows::check_ranks_devices(devices)?;
     if options.algorithm.is_some() || options.format != Format::Csr {
         return Err(usage("each rank has its rows as csr: leave out --as and --algorithm"));
     }
@@ -144,7 +152,7 @@ impl Inputs {
         let x = Operand::read(x)?;
         let added = options.added().map(|path| Operand::read(path)).transpose()?;
         let matrix = file::open(matrix)?;
-        let dtype = product::dtype(context, &matrix, [&x].into_iter().chain(&added))?;
+        let dtype = operand::common_dtype(context, &matrix, [&x].into_iter().chain(&added))?;
         Ok(Self { matrix, dtype, dense: DenseInputs { x, added } })
     }
 }
@@ -258,7 +266,7 @@ impl Operands {
         let format = a.format().name();
         check_algorithm(algorithm.as_deref(), format, a.spmv_algorithms(op))?;
         let mut plan = a.plan_spmv(op, &options.plan())?;
-        tell_choice(context, "spmv", format, plan.choice());
+        print_choice(context, "spmv", format, plan.choice());
         let (x, mut y) = self.into_vectors();
         plan.run(alpha, a, &x, beta, &mut y)?;
         column(y)
@@ -272,7 +280,7 @@ impl Operands {
         options: &ProductOptions,
         context: &Context,
     ) -> Result<DenseMatrix> {
-        let mut a = product::distribute(a, devices, exchange, context)?;
+        let mut a = divided_rows::distribute(a, devices, exchange, context)?;
         let (x, mut y) = self.into_vectors();
         a.spmv(options.op, options.alpha, &x, options.beta, &mut y)?;
         column(y)
@@ -288,7 +296,7 @@ impl Operands {
         let format = a.format().name();
         check_algorithm(algorithm.as_deref(), format, a.spmm_algorithms(op))?;
         let mut plan = a.plan_spmm(op, self.x.ncols(), &options.plan())?;
-        tell_choice(context, "spmm", format, plan.choice());
+        print_choice(context, "spmm", format, plan.choice());
         plan.run(alpha, a, &self.x, beta, &mut self.y)?;
         Ok(self.y)
     }
