@@ -22,6 +22,7 @@ use crate::routes;
 #[cfg(unix)]
 use crate::shared::SharedFolder;
 use crate::unread_body;
+use crate::upload::RESULT_ARRAY;
 use axum::Extension;
 use axum::extract::rejection::RawPathParamsRejection;
 use axum::extract::{MatchedPath, RawPathParams, Request, State};
@@ -223,18 +224,23 @@ impl FrontEnd {
     }
 }
 
-/// The token of a request, if it has one. Two headers `Authorization` are refused: a proxy may have checked the other
-/// one.
+/// The token of a request, if it has one.
 pub(crate) fn token_of(headers: &HeaderMap) -> Result<Option<&[u8]>, Problem> {
-    let mut values = headers.get_all(header::AUTHORIZATION).iter();
+    Ok(single(headers, "Authorization")?.and_then(|value| bearer(value.as_bytes())))
+}
+
+/// The header `name`, if it is there. Two of them are refused: a proxy may have looked at the other one.
+fn single<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'a HeaderValue>, Problem> {
+    let mut values = headers.get_all(name).iter();
     match (values.next(), values.count()) {
-        (value, 0) => Ok(value.and_then(|value| bearer(value.as_bytes()))),
-        (_, others) => {
-            let detail = format!("{} headers `Authorization`: one is needed", others + 1);
-            Err(Problem::bad_request(detail))
-        }
+        (value, 0) => Ok(value),
+        (_, others) => Err(Problem::bad_request(format!("{} headers `{name}`: one is needed", others + 1))),
     }
 }
+
+/// The headers of data that a request may have once; those that stand for bodies are looked at where they are taken.
+const SINGLE: [&str; 6] =
+    ["Content-Encoding", "Content-Type", "Idempotency-Key", "Upload-Length", "Upload-Offset", RESULT_ARRAY];
 
 fn bearer(value: &[u8]) -> Option<&[u8]> {
     let (scheme, token) = value.split_at_checked("Bearer ".len())?;
@@ -279,6 +285,7 @@ pub(crate) async fn authorize(
     next: Next,
 ) -> Result<Response, Problem> {
     let identity = front_end.identify(request.headers())?;
+    SINGLE.iter().try_for_each(|name| single(request.headers(), name).map(drop))?;
     let allowed = check_scope(&identity, scope);
     let action = format!("{} {}", method_of(&request), route_of(&request));
     let object = path.ok().and_then(|path| path.iter().next().map(|(_, value)| audit::shortened(value)));

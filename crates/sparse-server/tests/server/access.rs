@@ -162,6 +162,24 @@ fn tokens_open_one_tenant_and_their_scopes() {
 }
 
 #[test]
+fn headers_of_data_come_once() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Running::start(Config::new(data.path(), 1 << 20));
+    for [first, second] in [
+        ["Idempotency-Key: a", "Idempotency-Key: b"],
+        ["Content-Encoding: identity", "Content-Encoding: gzip"],
+        [MTX, "Content-Type: application/x-npz"],
+    ] {
+        let headers = if first == MTX { vec![first, second] } else { vec![MTX, first, second] };
+        let refused = server.send("PUT /v1/matrices/a", &headers, &matrix()).expect(400);
+        let (name, _) = first.split_once(':').unwrap();
+        let reason = format!("2 headers `{name}`: one is needed");
+        assert!(refused.text().contains(&reason), "{}", refused.text());
+    }
+    server.send("PUT /v1/matrices/a", &[MTX, "Idempotency-Key: a"], &matrix()).expect(201);
+}
+
+#[test]
 fn the_audit_log_has_changes_and_refusals_and_no_token() {
     let data = tempfile::tempdir().unwrap();
     let (lab, lab_line) = new_token("lab", &[Scope::Read, Scope::Write]).unwrap();
