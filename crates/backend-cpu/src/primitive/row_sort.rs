@@ -87,6 +87,9 @@ fn sort_row<S: Isa, T: Scalar, I: Index>(
     length: usize,
     scratch: &mut Vec<(I, T)>,
 ) {
+    if length < 2 {
+        return;
+    }
     if length <= RANKED
         && let (Some(indices), Some(values)) = (indices.first_chunk_mut(), values.first_chunk_mut())
         && let Some(ranks) = ranks::<S, I>(indices, length)

@@ -112,10 +112,18 @@ fn products_of_arrays_add_entries_in_order() {
         Csr::new(a.nrows(), a.ncols(), a.offsets().to_vec(), a.indices().to_vec(), integers(a.nnz())).unwrap()
     };
     cases.push(("tall".into(), of_integers(sparse_generate::uniform(20_000, 30, 2, 1).unwrap())));
-    cases.push(("scattered".into(), of_integers(sparse_generate::uniform(9000, 80_000, 5, 1).unwrap())));
+    cases.push(("scattered".into(), of_integers(sparse_generate::uniform(12_000, 80_000, 5, 1).unwrap())));
+    // One entry a row, and rows without entries between those with some.
+    cases.push(("diagonal".into(), of_integers(sparse_generate::band(9000, 0, 0, 1).unwrap())));
+    let offsets = (0..=5000).map(|row| row / 3).collect();
+    let columns = (0..5000 / 3).map(|entry| entry * 7 % 1000).collect();
+    cases.push((
+        "empty rows".into(),
+        Csr::new_unsorted(5000, 1000, offsets, columns, integers(1666)).unwrap(),
+    ));
     for (name, a) in &cases {
         let arrays = (&a.offsets()[..], &a.indices()[..], &a.values()[..]);
-        for columns in [0, 1, 7, 8, 45] {
+        for columns in [0, 1, 7, 8, 32, 45] {
             let b = integers::<f64>(a.nrows() * columns);
             let mut expected = vec![0.0; a.ncols() * columns];
             for (i, j, value) in a.triplets() {

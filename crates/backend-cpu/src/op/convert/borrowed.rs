@@ -2,6 +2,7 @@
 
 use super::bucket::Coordinates;
 use super::compress::{along_other_axis, by_major, compressed};
+use super::serial;
 use super::transpose::Lines;
 use crate::Cpu;
 use crate::op::compiled::{borrowed_table, find};
@@ -28,7 +29,8 @@ type Sort<T, I, O> = fn(&Cpu, &[O], &mut [I], &mut [T]);
 type AddToDense<T, I, O> = fn(&Cpu, usize, Lines<'_, T, I, O>, &mut [T]) -> bool;
 
 impl<T: Scalar, I: Index, O: Index> Functions<T, I, O> {
-    pub(in crate::op) const ALL: Self = Self { along_other_axis, add_up, sort: sort_in_place, add_to_dense };
+    pub(in crate::op) const ALL: Self =
+        Self { along_other_axis: across, add_up, sort: sort_in_place, add_to_dense };
 }
 
 /// Lines of entries in any order, with duplicates added.
@@ -37,7 +39,23 @@ fn add_up<T: Scalar, I: Index, O: Index>(
     extents: (usize, usize),
     entries: Coordinates<'_, T, I>,
 ) -> Result<Arrays<T, I, O>> {
+    if serial::is_small(entries.values.len(), extents.0) {
+        // SAFETY: `compress_coo` has compared both indices.
+        return unsafe { serial::add_up(cpu, extents.0, entries) };
+    }
     by_major(cpu, extents, entries, Duplicates::Sum, |major, minor| (major, minor))
+}
+
+/// The lines along the other axis, where there are `minor`; `None` if an index is not below that.
+fn across<T: Scalar, I: Index, O: Index>(
+    cpu: &Cpu,
+    minor: usize,
+    lines: Lines<'_, T, I, O>,
+) -> Result<Option<Arrays<T, I, O>>> {
+    if serial::is_small(lines.1.len(), minor) {
+        return serial::along_other_axis(cpu, minor, lines);
+    }
+    along_other_axis(cpu, minor, lines)
 }
 
 /// Adds the entries of each row to the rows of a dense matrix by rows; false if a column is not below `cols`.

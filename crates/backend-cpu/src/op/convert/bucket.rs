@@ -70,6 +70,16 @@ impl<T: Scalar, I: Index> Bucket<'_, T, I> {
             Source::Input(input) => self.copy(input.slice(range)),
             Source::Distributed(entries) => self.count(&entries[range]),
         }
+        self.order(cpu, duplicates, to_row_col)
+    }
+
+    /// Sorts the rows, which have been filled, and merges duplicates; returns the number of entries that are left.
+    pub(super) fn order(
+        mut self,
+        cpu: &Cpu,
+        duplicates: Duplicates,
+        to_row_col: fn(usize, usize) -> (usize, usize),
+    ) -> Result<usize> {
         let Self { indices, values, lengths, .. } = &mut self;
         if ascend(indices, lengths.iter().copied()) {
             return Ok(indices.len());

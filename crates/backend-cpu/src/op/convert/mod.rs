@@ -6,6 +6,7 @@ mod compress;
 mod padded;
 mod radix;
 mod row_blocks;
+mod serial;
 mod transpose;
 
 pub(super) use compress::coo_to_compressed;

@@ -284,5 +284,8 @@ fn shifted_rows<I: Index, O: Index>(cpu: &Cpu, pattern: Pattern<'_, I, O>) -> Ve
 }
 
 fn is_shifted<I: Index>(before: &[I], row: &[I]) -> bool {
-    before.len() == row.len() && before.iter().zip(row).all(|(a, b)| a.as_i64() + 1 == b.as_i64())
+    // Empty rows are done without a look at the row before.
+    !row.is_empty()
+        && before.len() == row.len()
+        && before.iter().zip(row).all(|(a, b)| a.as_i64() + 1 == b.as_i64())
 }

@@ -12,6 +12,10 @@ use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
+/// Products that count as one element where threads get work: with 88 000 of them (A·Aᵀ of a grid of 60²) one thread
+/// takes 0.30 ms, two with a hand-over 0.39 to 1.1.
+const PRODUCTS_PER_ELEMENT: usize = 8;
+
 /// Some rows of C.
 pub(super) struct PartProduct<T, I> {
     pub(super) pattern: PartPattern<I>,
@@ -90,8 +94,8 @@ impl<T: Scalar, I: Index, O: Index> GrowingProduct<T, I, O> {
             len,
         };
         let (finished, buffers) = (Mutex::new(Finished::new(round.start)), Pool::default());
-        let products = parts.counts[round.clone()].iter().map(|part| part.products).sum();
-        cpu.for_each_index(products, round.len(), &|k| {
+        let products: usize = parts.counts[round.clone()].iter().map(|part| part.products).sum();
+        cpu.for_each_index(products / PRODUCTS_PER_ELEMENT, round.len(), &|k| {
             let (part, mut product): (_, PartProduct<T, I>) = (round.start + k, buffers.take());
             multiply(parts.rows[part].clone(), &mut product);
             let ready = finished.lock().unwrap_or_else(PoisonError::into_inner).add(part, product);

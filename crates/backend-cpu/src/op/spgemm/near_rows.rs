@@ -5,6 +5,7 @@ use super::column_set::{BLOCK, IN_SET, take_flags};
 use super::numeric::Operands;
 use crate::simd::Isa;
 use sparse_core::{Accumulator, Index, Scalar};
+use std::mem::MaybeUninit;
 use std::ops::Range;
 
 /// Columns of a window for each product up to which its flags are looked at. One thread, AVX-512, f64, ns for each
@@ -61,8 +62,9 @@ impl<Acc: Accumulator> NearSums<Acc> {
                 flags[at] = IN_SET;
             }
         }
-        columns.reserve(products);
-        values.reserve(products);
+        // A push would look for memory twice for each entry.
+        let (columns_of_row, values_of_row) = (spare(columns, products), spare(values, products));
+        let mut count = 0;
         for (block, (sums, flags)) in
             sums.as_chunks_mut::<BLOCK>().0.iter_mut().zip(flags.as_chunks_mut().0).enumerate()
         {
@@ -70,9 +72,22 @@ impl<Acc: Accumulator> NearSums<Acc> {
             while found != 0 {
                 let at = found.trailing_zeros() as usize % BLOCK;
                 found &= found - 1;
-                columns.push(I::cast(first + block * BLOCK + at));
-                values.push(T::from_acc(std::mem::replace(&mut sums[at], Acc::ZERO)));
+                columns_of_row[count].write(I::cast(first + block * BLOCK + at));
+                values_of_row[count].write(T::from_acc(std::mem::replace(&mut sums[at], Acc::ZERO)));
+                count += 1;
             }
         }
+        // SAFETY: so many elements behind the last have been written.
+        unsafe {
+            columns.set_len(columns.len() + count);
+            values.set_len(values.len() + count);
+        }
     }
+}
+
+/// Memory for `len` more elements.
+#[inline(always)]
+fn spare<T>(elements: &mut Vec<T>, len: usize) -> &mut [MaybeUninit<T>] {
+    elements.reserve(len);
+    &mut elements.spare_capacity_mut()[..len]
 }

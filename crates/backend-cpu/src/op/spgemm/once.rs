@@ -177,6 +177,11 @@ impl<T: Scalar, I: Index, O: Index> Vectorize for MultiplyRows<'_, '_, T, I, O> 
         let (mut slots_are_known, mut row) = (false, rows.start);
         let (mut is_short, mut is_near, mut short) = (true, false, SHORT);
         while row < rows.end {
+            if operands.factors.left.range(row).is_empty() {
+                lengths.push(0);
+                row += 1;
+                continue;
+            }
             if is_short && !is_near {
                 let (products, window) = operands.factors.span(row, |_| ());
                 is_near = are_near(products, window.len());

@@ -21,6 +21,7 @@ mod registers;
 #[cfg(target_arch = "x86_64")]
 mod registers_avx2;
 pub(super) mod rows;
+mod short_rows;
 mod slices;
 mod thresholds;
 #[cfg(target_arch = "x86_64")]

@@ -3,6 +3,7 @@
 use super::across::{Functions, require_elements};
 use super::partition::{Operands, SpmmPartition};
 use super::rows::Rows;
+use super::short_rows::{self, are_short};
 use super::thresholds::SpmmThresholds;
 use crate::Cpu;
 use crate::op::compiled::{find, spmm_across_table};
@@ -48,12 +49,17 @@ pub(super) fn multiply<T: Scalar, I: Index, O: Index>(
     cpu: &Cpu,
     a: Lines<'_, T, I, O>,
     b: DenseView<'_, T>,
-    c: DenseViewMut<'_, T>,
+    mut c: DenseViewMut<'_, T>,
 ) -> Result<()> {
     if b.ncols() == 0 {
         return Ok(());
     }
     let longest = (0..a.len()).map(|row| a.entries(row).len()).max().unwrap_or(0);
+    if are_short(a, longest, (b.data(), b.ncols()), c.data_mut()) {
+        // SAFETY: the caller has checked the matrix, and both views are by rows without gaps.
+        unsafe { short_rows::multiply(cpu, a, (b.data(), b.ncols()), c.data_mut()) };
+        return Ok(());
+    }
     let splits_rows = longest > SpmmThresholds::CPU.segment;
     let mut work = SpmmPartition::new(cpu, &a, splits_rows, b.shape(), 1)?;
     let update = Update { alpha: T::Acc::one(), beta: T::Acc::ZERO };

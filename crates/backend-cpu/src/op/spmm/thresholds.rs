@@ -7,6 +7,10 @@ pub(super) struct SpmmThresholds {
     /// Entries of a segment; a longer row is split where the algorithm splits rows. No crossover: it bounds how long
     /// one row keeps a thread busy while the others have nothing left to do.
     pub(super) segment: usize,
+    /// Average entries of rows up to which a product of one call adds them in order, row by row (`short_rows`).
+    pub(super) short_rows: usize,
+    /// The same where B stays in the cache of a core, so that nothing is gained by fetching its rows ahead.
+    pub(super) short_rows_in_cache: usize,
     /// Bytes of B that stay in the cache of a core while neighbouring rows of op(A) use them. Rows that stay are not
     /// fetched ahead: band_40 took 64 ms in place of 68, stencil_27 with 32 columns 7.0 in place of 7.8.
     pub(super) cached_bytes: usize,
@@ -26,7 +30,8 @@ pub(super) struct SpmmThresholds {
     /// they save a third.
     pub(super) calls_of_groups: usize,
     /// Products that take as long as one element of other operations, by whose number threads get work: with 48 000
-    /// products a hand-over to threads took twice as long as one thread for all.
+    /// products a hand-over to threads took twice as long as one thread for all, with 400 000 (10 000 rows of 5, K = 8,
+    /// f64) 0.93 of the time.
     pub(super) products_per_element: usize,
 }
 
@@ -34,12 +39,14 @@ impl SpmmThresholds {
     /// The thresholds of all processors.
     pub(super) const CPU: Self = Self {
         segment: 4096,
+        short_rows: 3,
+        short_rows_in_cache: 8,
         cached_bytes: 3 << 19,
         uncached_bytes: 4 << 20,
         uses: 64,
         streamed_bytes: 64 << 20,
         rows_of_group: 8,
         calls_of_groups: 4,
-        products_per_element: 4,
+        products_per_element: 16,
     };
 }

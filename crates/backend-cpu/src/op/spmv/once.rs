@@ -69,7 +69,7 @@ fn multiply<T: Scalar, I: Index, O: Index>(
 
 fn along<T: Scalar, I: Index, O: Index>(cpu: &Cpu, a: &HostCsr<T, I, O>, product: Product<'_, T>) -> bool {
     if SpmvThresholds::CPU.sums_in_order(a.offsets()) {
-        return cpu.simd().run(SumInOrder { lines: a.lines(0), product });
+        return sum_in_order(cpu, a.lines(0), product.x, product.y);
     }
     let cut = |cut| Partition::cut(cut, [a.offsets()].into_iter());
     let mut parts = cut(Cut::Rows);
@@ -79,29 +79,52 @@ fn along<T: Scalar, I: Index, O: Index>(cpu: &Cpu, a: &HostCsr<T, I, O>, product
     multiply_stored(a, cpu, &mut parts, product)
 }
 
-/// The sums of all rows, entry by entry; false if a column is out of range.
-struct SumInOrder<'a, T: Scalar, I, O> {
-    lines: Lines<'a, T, I, O>,
-    product: Product<'a, T>,
+/// `y ← A·x`, entry by entry; false if a column is out of range.
+///
+/// Each row begins where the one before ends, so that one offset is read for it. f64, one thread of an EPYC (Zen 5), µs
+/// with both offsets of each row and with one: diagonal of 10 000 7.7 and 6.0, grid of 100² 17.8 and 15.3, 10 000 rows
+/// of 5 in random columns 19.9 and 16.9.
+fn sum_in_order<T: Scalar, I: Index, O: Index>(
+    cpu: &Cpu,
+    Lines { offsets, indices, values }: Lines<'_, T, I, O>,
+    x: &[T],
+    y: &mut [T],
+) -> bool {
+    if !cpu.lies_below(indices, x.len()) {
+        return false;
+    }
+    let entries = Entries { columns: indices, values, x, op: Op::None };
+    let mut start = 0;
+    for (y, end) in y.iter_mut().zip(&offsets[1..]) {
+        let row = start..end.as_usize();
+        start = row.end;
+        let sum = if row.len() > IN_ORDER {
+            cpu.simd().run(SumLongRow { entries, row })
+        } else {
+            // SAFETY: columns have been compared, and the entries are those of the matrix.
+            unsafe { entries.sum_in_order(row) }
+        };
+        *y = T::from_acc(sum);
+    }
+    true
 }
 
-impl<T: Scalar, I: Index, O: Index> Vectorize for SumInOrder<'_, T, I, O> {
-    type Out = bool;
+/// The longest rows that are summed in order: the next ones are begun while their additions wait for each other.
+const IN_ORDER: usize = 128;
+
+/// The sum of a row whose columns have been compared.
+struct SumLongRow<'a, T, I> {
+    entries: Entries<'a, T, I>,
+    row: Range<usize>,
+}
+
+impl<T: Scalar, I: Index> Vectorize for SumLongRow<'_, T, I> {
+    type Out = T::Acc;
 
     #[inline(always)]
-    fn run<S: Isa>(self) -> bool {
-        let Self { lines: Lines { offsets, indices, values }, product: Product { x, y, update, op } } = self;
-        let extremes = Extremes(indices).run::<S>();
-        if extremes.is_some_and(|(least, greatest)| least.as_i64() < 0 || greatest.as_usize() >= x.len()) {
-            return false;
-        }
-        let entries = Entries { columns: indices, values, x, op };
-        for (y, ends) in y.iter_mut().zip(offsets.windows(2)) {
-            let row = ends[0].as_usize()..ends[1].as_usize();
-            // SAFETY: columns have been compared, and the entries are those of the matrix; the processor has `S`.
-            update.write(y, unsafe { entries.sum_in_order::<S>(row) });
-        }
-        true
+    fn run<S: Isa>(self) -> T::Acc {
+        // SAFETY: the processor has `S`. There is a sum, since columns have been compared.
+        unsafe { self.entries.sum::<S>(self.row) }.unwrap_or(T::Acc::ZERO)
     }
 }
 

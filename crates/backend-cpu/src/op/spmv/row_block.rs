@@ -38,9 +38,6 @@ const SHORT: usize = 24;
 /// Entries by which columns and values of longer rows are prefetched ahead.
 const AHEAD: usize = 512;
 
-/// The longest rows that are summed in order: the next ones are begun while their additions wait for each other.
-const IN_ORDER: usize = 128;
-
 /// Rows that are summed side by side.
 const SIDE_BY_SIDE: usize = 4;
 
@@ -109,17 +106,12 @@ impl<T: Scalar, I: Index> Entries<'_, T, I> {
             .then(|| unsafe { dot::<S, T, I>(columns, values, self.x, self.op) })
     }
 
-    /// The sum of the products of a range of entries, one after the other unless they are many.
+    /// The sum of the products of a range of entries, one after the other.
     ///
     /// # Safety
-    /// The entries lie inside the matrix, and their columns are below the length of `x`; `S` is run where the processor
-    /// has it.
+    /// The entries lie inside the matrix, and their columns are below the length of `x`.
     #[inline(always)]
-    pub(super) unsafe fn sum_in_order<S: Isa>(&self, range: Range<usize>) -> T::Acc {
-        if range.len() > IN_ORDER {
-            // SAFETY: the caller's promise. There is a sum, since columns have been compared.
-            return unsafe { self.sum::<S>(range) }.unwrap_or(T::Acc::ZERO);
-        }
+    pub(super) unsafe fn sum_in_order(&self, range: Range<usize>) -> T::Acc {
         // SAFETY: the caller's promise.
         range.fold(T::Acc::ZERO, |sum, entry| sum + unsafe { self.product(entry) })
     }

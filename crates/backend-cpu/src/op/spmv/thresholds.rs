@@ -46,13 +46,10 @@ pub(super) struct SpmvThresholds {
     /// The most entries that a product of one call along the rows adds in order, in the calling thread: one that sleeps
     /// is woken in 50 µs, and a processor that has multiplied the matrix before foresees where its rows end. f64, from
     /// Python, blocks of rows and in order: 5 entries a row in random columns, 1000 rows 6.4 and 3.7 µs, 3000 16.6 and
-    /// 8.2, 10 000 42 and 28; grids of 60² 11.8 and 9.8, of 100² 21 and 25. In order alone 30 000 rows take 243 µs,
-    /// SciPy's loop 230.
+    /// 8.2, 10 000 42 and 28; a grid of 60² 11.8 and 9.8. In order alone 30 000 rows take 243 µs, SciPy's loop 230.
     pub(super) in_order: usize,
-    /// The same of rows that mostly are as long as the one before.
+    /// The same of rows that mostly are as long as the one before, whose ends any processor foresees.
     pub(super) in_order_if_regular: usize,
-    /// Average entries of rows from which on they are: a diagonal of 10 000 takes 11.8 µs by blocks and 15.3 in order.
-    pub(super) in_order_of_row: usize,
 }
 
 impl SpmvThresholds {
@@ -68,8 +65,7 @@ impl SpmvThresholds {
         entries_per_sum_of_two: 2,
         serial_scatter: 3 << 17,
         in_order: 1 << 16,
-        in_order_if_regular: 1 << 15,
-        in_order_of_row: 3,
+        in_order_if_regular: 3 << 17,
     };
 
     /// True if a product of one call along the rows between these offsets adds their entries in order.
@@ -82,8 +78,6 @@ impl SpmvThresholds {
             });
             8 * rows_alike.count() >= 7 * rows.saturating_sub(1)
         };
-        entries <= self.in_order
-            && entries >= self.in_order_of_row * rows
-            && (entries <= self.in_order_if_regular || !is_regular())
+        entries.max(rows) <= self.in_order || entries.max(rows) <= self.in_order_if_regular && is_regular()
     }
 }
