@@ -64,8 +64,18 @@ impl Simd {
 
     /// True if a gather of this processor takes less time than a load for each of its lanes: not on AMD's.
     pub(crate) fn has_fast_gathers() -> bool {
+        #[cfg(test)]
+        if let Some(assumed) = ASSUMED_FAST_GATHERS.get() {
+            return assumed;
+        }
         *IS_INTEL
     }
+}
+
+#[cfg(test)]
+thread_local! {
+    /// The answer of [`Simd::has_fast_gathers`] in this thread, in place of the processor's.
+    pub(crate) static ASSUMED_FAST_GATHERS: std::cell::Cell<Option<bool>> = const { std::cell::Cell::new(None) };
 }
 
 static IS_INTEL: LazyLock<bool> = LazyLock::new(|| is_made_by(b"GenuineIntel"));

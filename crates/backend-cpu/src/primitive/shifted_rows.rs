@@ -25,6 +25,21 @@ pub(crate) fn is_second_half_shifted<S: Isa, I: Index>(columns: &[I]) -> bool {
     before.iter().zip(own).map(is_next).fold(true, |all, next| all & next)
 }
 
+/// The columns from the second row on that are each one further than that of the row before, up to the first that is
+/// not; rows have `length` columns.
+pub(crate) fn shifted_columns<I: Index>(columns: &[I], length: usize) -> usize {
+    /// Columns that are compared without a branch between them.
+    const TOGETHER: usize = 16;
+    let (before, own) = (&columns[..columns.len() - length], &columns[length..]);
+    let is_next = |(before, own): (&I, &I)| before.as_usize() + 1 == own.as_usize();
+    let chunks = before.as_chunks::<TOGETHER>().0.iter().zip(own.as_chunks::<TOGETHER>().0);
+    let are_next = |(before, own): &(&[I; TOGETHER], &[I; TOGETHER])| {
+        before.iter().zip(own.iter()).map(is_next).fold(true, |all, next| all & next)
+    };
+    let whole = TOGETHER * chunks.take_while(are_next).count();
+    whole + before[whole..].iter().zip(&own[whole..]).take_while(|&pair| is_next(pair)).count()
+}
+
 /// True if the columns of `rows` rows are those of the first, each as much further as the row.
 ///
 /// # Safety
@@ -53,4 +68,21 @@ pub(crate) unsafe fn are_shifted<I: Index>(columns: &[I], length: usize, rows: u
         }
     }
     differ == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shifted_columns_end_with_the_first_that_is_not() {
+        let columns: Vec<i32> = (0..50).flat_map(|row| [row, row + 7, row + 9]).collect();
+        assert_eq!(shifted_columns(&columns, 3), 147);
+        assert_eq!(shifted_columns(&columns[..3], 3), 0);
+        for at in [0, 1, 15, 16, 17, 100, 146] {
+            let mut other = columns.clone();
+            other[3 + at] += 1;
+            assert_eq!(shifted_columns(&other, 3), at);
+        }
+    }
 }

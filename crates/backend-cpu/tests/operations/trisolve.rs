@@ -93,6 +93,20 @@ fn unsorted_rows_and_entries_that_repeat_are_summed_as_they_are_stored() {
     check("unsorted", &Csr::<f64>::new_unsorted(3, 3, offsets, columns, values).unwrap());
 }
 
+/// Rows that need the row solved before them more than once, and not only by the entry beside the diagonal.
+#[test]
+fn elements_that_were_just_solved_are_read_where_rows_repeat_them() {
+    let values = [2.0, 0.3, 0.1, -0.7, 4.0, 0.9, 0.2, 0.5, 3.0, 0.6, 5.0].to_vec();
+    let columns = vec![0, 0, 0, 0, 1, 1, 0, 1, 2, 1, 3];
+    let lower = Csr::<f64>::new_unsorted(4, 4, vec![0, 1, 5, 9, 11], columns, values).unwrap();
+    check("lower", &lower);
+    // The same rows from the last to the first, and so the entries of each.
+    let reversed = |of: &[i32]| of.iter().rev().map(|column| 3 - column).collect::<Vec<_>>();
+    let values = lower.values().iter().rev().copied().collect();
+    let upper = Csr::<f64>::new_unsorted(4, 4, vec![0, 2, 6, 10, 11], reversed(lower.col_idx()), values);
+    check("upper", &upper.unwrap());
+}
+
 #[test]
 fn rows_that_stand_side_by_side_are_not_copied() {
     fn bytes<M: SparseFormat<Space = Host>>(a: &M, system: Triangular) -> usize

@@ -279,3 +279,84 @@ where
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simd::{ASSUMED_FAST_GATHERS, Simd};
+    use num_traits::One;
+    use sparse_core::op::{SpmvPlan, VectorKernel};
+    use sparse_core::{Csr, Host, c64};
+    use sparse_generate::{band, stencil_5, stencil_27, uniform, with_row_lengths};
+
+    /// Calls `check` with every instruction set of vectors, as processors with fast and with slow gathers run it. One
+    /// thread, since only this one assumes them.
+    fn for_both_kinds_of_gathers(check: impl Fn(&Cpu, &str)) {
+        for simd in [Simd::Avx2, Simd::Avx512].into_iter().filter(|simd| simd.is_available()) {
+            for is_fast in [false, true] {
+                ASSUMED_FAST_GATHERS.set(Some(is_fast));
+                check(&Cpu::with(1, simd).unwrap(), &format!("{}, fast gathers: {is_fast}", simd.name()));
+            }
+        }
+        ASSUMED_FAST_GATHERS.set(None);
+    }
+
+    /// A·x by a plan of the backend.
+    fn product<B, T: Scalar>(backend: &B, a: &Csr<T>, x: &[T], options: &PlanOptions) -> Vec<T>
+    where
+        B: SpmvKernel<Csr<T>, Space = Host> + VectorKernel<T>,
+    {
+        let mut y = vec![T::ZERO; a.nrows()];
+        let mut plan = SpmvPlan::new(backend, a, Op::None, options).unwrap();
+        plan.run(T::Acc::one(), a, x, T::Acc::ZERO, &mut y).unwrap();
+        y
+    }
+
+    /// Every algorithm and the product of one call; small integers, so that every order of summation is exact.
+    fn check<T: Scalar>(name: &str, a: &Csr<T>)
+    where
+        Reference: SpmvKernel<Csr<T>> + VectorKernel<T>,
+    {
+        let x: Vec<_> = (0..a.ncols()).map(|i| T::from_c64(c64::new((i % 7) as f64 - 3.0, 0.0))).collect();
+        let expected = product(&Reference, a, &x, &PlanOptions::default());
+        for_both_kinds_of_gathers(|cpu, kind| {
+            for algorithm in cpu.spmv_algorithms(Op::None) {
+                let found = product(cpu, a, &x, &PlanOptions::forced(algorithm.name));
+                assert!(found == expected, "{name}, {}, {kind}", algorithm.name);
+            }
+            let mut y = vec![T::ZERO; a.nrows()];
+            let arrays = (&raw const a.offsets()[..], &raw const a.indices()[..], &raw const a.values()[..]);
+            // SAFETY: nobody writes the arrays.
+            unsafe { cpu.multiply_borrowed(a.shape(), arrays, Op::None, &x, &mut y).unwrap() };
+            assert!(y == expected, "{name}, one call, {kind}");
+        });
+    }
+
+    #[test]
+    fn kernels_for_fast_and_for_slow_gathers_agree_with_the_reference() {
+        fn check_all<T: Scalar>()
+        where
+            Reference: SpmvKernel<Csr<T>> + VectorKernel<T>,
+        {
+            let lengths: Vec<_> = (0..3000).map(|row| [0, 1, 3, 9, 30, 70, 150][row * row % 7]).collect();
+            let mut long = vec![2; 4000];
+            long[1234] = 20_000;
+            let matrices = [
+                ("stencil_5", stencil_5(140, 140)),
+                ("stencil_27", stencil_27(11, 11, 11)),
+                ("band", band(3000, 12, 13, 3)),
+                ("short rows", uniform(15_000, 400, 5, 1)),
+                ("rows of middle length", uniform(1500, 2500, 21, 2)),
+                ("rows of 600 entries", uniform(60, 3000, 600, 3)),
+                ("unequal rows", with_row_lengths(&lengths, 2000, 4)),
+                ("a long row", with_row_lengths(&long, 25_000, 5)),
+            ];
+            for (name, a) in matrices {
+                check::<T>(name, &a.unwrap());
+            }
+        }
+        check_all::<f32>();
+        check_all::<f64>();
+        check_all::<c64>();
+    }
+}

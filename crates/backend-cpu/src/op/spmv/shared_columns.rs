@@ -41,8 +41,10 @@ pub struct SharedColumns {
 pub(super) fn shares<M: Members>(a: &M, filled: usize, cpu: &Cpu) -> bool {
     // Three rows in two groups.
     let most = (filled / 3 * 2).min(a.nnz() / SpmvThresholds::CPU.entries_of_group);
-    has_at_most(a, cpu, most, &|&Lines { offsets, indices, .. }, row| {
-        offsets[row] != offsets[row + 1] && !follows(offsets, indices, row)
+    has_at_most(a, cpu, most, &|&Lines { offsets, indices, .. }, rows| {
+        let begins =
+            |row: usize| row == 0 || (offsets[row] != offsets[row + 1] && !follows(offsets, indices, row));
+        rows.filter(|&row| begins(row)).count()
     }) && (0..a.members()).all(|k| longest_line(a.lines(k).offsets) <= PART_SIZE)
 }
 

@@ -1,17 +1,18 @@
 //! `op(A)·X = B` for triangular A: rows one after the other, or level by level.
 //!
 //! Rows of the triangle that stand side by side in A are solved there, one after the other: a solve reads 8 to 16 bytes
-//! an entry. Others, and levels, the plan brings to an order in which each row comes after those that it needs, and has
-//! for each entry the position of the row that it multiplies and the place of its value: with these 16 to 32 bytes.
-//! Rows of one level need no other row of it, so that vectors have a row in each
-//! lane, and threads share a wide level. A row is summed in one order by both algorithms, which so have the same bits.
+//! an entry. Of others, as of a triangle of CSC, the plan copies columns and has the places of values, so that a solve
+//! reads 12 to 24. Levels the plan brings to an order in which each row comes after those that it needs, with the
+//! position of the row that each entry multiplies and the place of its value. Rows of one level need no other row of
+//! it, so that vectors have a row in each lane, and threads share a wide level. A row is summed in one order by both
+//! algorithms, which so have the same bits.
 //!
 //! Anderson, Saad: Solving sparse triangular linear systems on parallel computers. Int. J. High Speed Computing 1
 //! (1989).
 
 mod levels;
+mod rows;
 mod schedule;
-mod stored_rows;
 mod substitution;
 mod thresholds;
 
@@ -19,7 +20,8 @@ use super::SEQUENTIAL;
 use super::compiled::{find, trisolve_table};
 use crate::Cpu;
 use levels::LevelSchedule;
-use schedule::{Entries, Schedule, parallel_entries};
+use rows::TriangleRows;
+use schedule::{Entries, parallel_entries};
 use sparse_core::op::{Levels, Triangular, TrisolveKernel};
 use sparse_core::reference::{Reference, TrisolveChoice};
 use sparse_core::{
@@ -27,7 +29,6 @@ use sparse_core::{
     PlanOptions, Result, Scalar, algorithms,
 };
 use std::fmt::{self, Debug, Formatter};
-use stored_rows::StoredRows;
 use substitution::Substitution;
 use thresholds::TrisolveThresholds;
 
@@ -47,7 +48,7 @@ pub(super) fn algorithms() -> &'static [Algorithm] {
     TrisolveAlgorithm::table(&|_| true)
 }
 
-/// The plan of a triangular solve: the rows in an order of substitution, and X in that order.
+/// The plan of a triangular solve: the rows in an order of substitution, and for levels X in that order.
 pub struct TrisolvePlan<T: Scalar, I: Index, O: Index> {
     functions: &'static Functions<T, I, O>,
     kernel: Kernel<T, I, O>,
@@ -60,17 +61,14 @@ enum Kernel<T: Scalar, I: Index, O: Index> {
 
 /// The order of substitution.
 enum SolveOrder<I, O> {
-    /// Row by row, as A stores them.
-    StoredRows(StoredRows<O>),
-    Rows(Schedule<I, O>),
+    Rows(TriangleRows<I, O>),
     Levels(LevelSchedule<I, O>),
 }
 
 impl<I: Index, O: Index> SolveOrder<I, O> {
     fn bytes(&self) -> usize {
         match self {
-            Self::StoredRows(rows) => rows.bytes(),
-            Self::Rows(schedule) => schedule.bytes(),
+            Self::Rows(rows) => rows.bytes(),
             Self::Levels(schedule) => schedule.bytes(),
         }
     }
@@ -160,7 +158,7 @@ fn order_of<I: Index, O: Index>(
 ) -> Result<(Choice, SolveOrder<I, O>)> {
     let lengths = entries.row_lengths()?;
     let is_forced = options.algorithm.is_some();
-    let stored = StoredRows::find(entries);
+    let stored = TriangleRows::stored(entries);
     let TrisolveThresholds { threads_by_stored_row, threads_by_row, calls, .. } = TrisolveThresholds::CPU;
     let threads = if stored.is_some() { threads_by_stored_row } else { threads_by_row };
     let may_look = options.expected_calls >= calls && cpu.threads() >= threads;
@@ -177,13 +175,7 @@ fn order_of<I: Index, O: Index>(
         Some(levels) if algorithm == TrisolveAlgorithm::ByLevel => {
             SolveOrder::Levels(LevelSchedule::new(entries, &lengths, &levels))
         }
-        _ => match stored {
-            Some(rows) => SolveOrder::StoredRows(rows),
-            None => {
-                let order = entries.system.rows(lengths.len()).collect();
-                SolveOrder::Rows(Schedule::new(entries, &lengths, order))
-            }
-        },
+        _ => SolveOrder::Rows(stored.unwrap_or_else(|| TriangleRows::copied(entries, &lengths))),
     };
     Ok((choice, order))
 }
@@ -210,8 +202,7 @@ fn solve<T: Scalar, I: Index, O: Index>(
     x: DenseViewMut<'_, T>,
 ) -> Result<()> {
     match order {
-        SolveOrder::StoredRows(rows) => operands.by_stored_row(rows, indices, x),
-        SolveOrder::Rows(schedule) => operands.by_row(schedule, solved, x),
+        SolveOrder::Rows(rows) => operands.by_row(rows, indices, x),
         SolveOrder::Levels(schedule) => operands.by_level(cpu, schedule, solved, x),
     }
 }

@@ -1,7 +1,6 @@
-//! The values of X, row by row, in the order of a schedule.
+//! The operands of a solve, and the values of X by levels.
 
 use super::levels::{LANES, LevelSchedule, Task};
-use super::schedule::Schedule;
 use crate::Cpu;
 use crate::primitive::update::Disjoint;
 use crate::simd::{Isa, Vectorize};
@@ -41,33 +40,11 @@ impl ZeroDiagonal {
 }
 
 impl<T: Scalar> Substitution<'_, '_, T> {
-    /// Solves for all columns of B, row by row. `solved` is workspace: the rows of X in the order of the schedule.
+    /// Solves for all columns of B, level by level, by all threads: a task begins when those that it needs are done.
+    /// `solved` is workspace: the rows of X in the order of the schedule.
     ///
     /// # Errors
     /// [`Singular`](sparse_core::Error::Singular) with the first row whose diagonal is zero.
-    pub(super) fn by_row<I: Index, O: Index>(
-        &self,
-        schedule: &Schedule<I, O>,
-        solved: &mut Vec<T::Acc>,
-        mut x: DenseViewMut<'_, T>,
-    ) -> Result<()> {
-        let columns = self.b.ncols();
-        solved.resize(schedule.order() * columns, T::Acc::ZERO);
-        let zero = ZeroDiagonal::new();
-        for position in 0..schedule.order() {
-            let (done, rest) = solved.split_at_mut(position * columns);
-            self.row(schedule, position, done, &mut rest[..columns], &zero);
-        }
-        zero.check()?;
-        for (row, solved) in schedule.rows.iter().zip(solved.chunks_exact(columns)) {
-            for (column, &value) in solved.iter().enumerate() {
-                *x.at_mut(row.as_usize(), column) = T::from_acc(value);
-            }
-        }
-        Ok(())
-    }
-
-    /// As [`by_row`](Self::by_row), level by level, by all threads: a task begins when those that it needs are done.
     pub(super) fn by_level<I: Index, O: Index>(
         &self,
         cpu: &Cpu,
@@ -98,63 +75,10 @@ impl<T: Scalar> Substitution<'_, '_, T> {
         zero.check()
     }
 
-    /// Solves one row from those before it.
-    #[inline(always)]
-    fn row<I: Index, O: Index>(
-        &self,
-        schedule: &Schedule<I, O>,
-        position: usize,
-        done: &[T::Acc],
-        x: &mut [T::Acc],
-        zero: &ZeroDiagonal,
-    ) {
-        let row = schedule.rows[position].as_usize();
-        let diagonal = match &mut *x {
-            [x] => {
-                let mut sum = self.b.at(row, 0).to_acc();
-                let diagonal = self.entries(schedule, position, |at, value| sum -= value * done[at]);
-                *x = sum;
-                diagonal
-            }
-            x => {
-                x.iter_mut().enumerate().for_each(|(column, x)| *x = self.b.at(row, column).to_acc());
-                self.entries(schedule, position, |at, value| {
-                    let done = &done[at * x.len()..][..x.len()];
-                    x.iter_mut().zip(done).for_each(|(x, &done)| *x -= value * done);
-                })
-            }
-        };
-        if diagonal.is_zero() {
-            zero.found(row);
-        }
-        x.iter_mut().for_each(|x| *x = Self::element(*x, diagonal).to_acc());
-    }
-
     /// An element of X.
     #[inline(always)]
     pub(super) fn element(sum: T::Acc, diagonal: T::Acc) -> T {
         T::from_acc(quotient(sum, diagonal))
-    }
-
-    /// Calls `subtract` with position and value of each entry of a row but the diagonal, which it returns.
-    #[inline(always)]
-    fn entries<I: Index, O: Index>(
-        &self,
-        schedule: &Schedule<I, O>,
-        position: usize,
-        mut subtract: impl FnMut(usize, T::Acc),
-    ) -> T::Acc {
-        let mut diagonal = self.initial_diagonal();
-        let range = schedule.range(position);
-        for (column, place) in schedule.columns[range.clone()].iter().zip(&schedule.places[range]) {
-            let value = self.value(self.values[place.as_usize()]);
-            if column.as_usize() == position {
-                diagonal += value;
-            } else {
-                subtract(column.as_usize(), value);
-            }
-        }
-        diagonal
     }
 
     /// The diagonal, before entries are added.
