@@ -1,5 +1,5 @@
-//! Rows of a triangle in the order of their numbers, each with its entries but the diagonal side by side: where A
-//! stores them, or copied.
+//! Rows of a triangle, one after the other, each with its entries but the diagonal side by side: where A stores them,
+//! or copied.
 
 use super::schedule::Entries;
 use super::substitution::{Substitution, ZeroDiagonal, steps};
@@ -16,7 +16,7 @@ const BLOCK: usize = 8;
 pub(super) struct TriangleRows<I, O> {
     is_lower: bool,
     has_diagonal: bool,
-    /// The entries of each row but the diagonal, and the end of the last row of a copy.
+    /// The entries of each row but the diagonal, in the order of substitution, and the end of the last row of a copy.
     spans: Vec<[O; 2]>,
     copy: Option<CopiedRows<I, O>>,
 }
@@ -36,18 +36,20 @@ impl<I: Index, O: Index> TriangleRows<I, O> {
             return None;
         }
         let rows = Self::empty(entries);
-        let spans = (0..entries.order()).map(|row| rows.span_of(entries, row)).collect::<Option<_>>()?;
+        let order = entries.system.rows(entries.order());
+        let spans = order.map(|row| rows.span_of(entries, row)).collect::<Option<_>>()?;
         Some(Self { spans, ..rows })
     }
 
-    /// The rows with a copy of their columns and the places of their values; `lengths` are their numbers of entries.
+    /// The rows with a copy of their columns and the places of their values, in the order of substitution: read from the
+    /// last row of an upper triangle on, rows in the order of A took 1.4 times as long with 20 scattered entries.
+    /// `lengths` are their numbers of entries.
     pub(super) fn copied(entries: &Entries<'_, I, O>, lengths: &[usize]) -> Self {
-        let mut total = 0;
-        let starts = lengths.iter().map(|length| {
-            total += length;
-            total - length
-        });
-        let starts: Vec<_> = starts.collect();
+        let (mut total, mut starts) = (0, vec![0; lengths.len()]);
+        for row in entries.system.rows(lengths.len()) {
+            starts[row] = total;
+            total += lengths[row];
+        }
         let (mut next, mut copy) = (
             starts.clone(),
             CopiedRows { columns: vec![I::default(); total], places: vec![O::default(); total] },
@@ -64,7 +66,8 @@ impl<I: Index, O: Index> TriangleRows<I, O> {
             }
         };
         append(&mut next, false);
-        let spans = starts.iter().zip(&next).map(|(&start, &end)| [O::cast(start), O::cast(end)]);
+        let order = entries.system.rows(lengths.len());
+        let spans = order.map(|row| [O::cast(starts[row]), O::cast(next[row])]);
         let spans = spans.chain([[O::cast(total); 2]]).collect();
         append(&mut next, true);
         Self { spans, copy: Some(copy), ..Self::empty(entries) }
@@ -102,18 +105,18 @@ impl<I: Index, O: Index> TriangleRows<I, O> {
         Some([O::cast(others.start), O::cast(others.end)])
     }
 
-    /// The entries of a row but the diagonal.
+    /// The entries but the diagonal of the row that is solved after so many.
     #[inline(always)]
-    fn span(&self, row: usize) -> Range<usize> {
-        let [start, end] = self.spans[row];
+    fn span(&self, position: usize) -> Range<usize> {
+        let [start, end] = self.spans[position];
         start.as_usize()..end.as_usize()
     }
 
-    /// The entries on the diagonal of a row with these other ones.
+    /// The entries on the diagonal of the row that is solved after so many, which has these other ones.
     #[inline(always)]
-    fn diagonal(&self, row: usize, others: &Range<usize>) -> Range<usize> {
+    fn diagonal(&self, position: usize, others: &Range<usize>) -> Range<usize> {
         match (&self.copy, self.has_diagonal) {
-            (Some(_), _) => others.end..self.spans[row + 1][0].as_usize(),
+            (Some(_), _) => others.end..self.spans[position + 1][0].as_usize(),
             (None, false) => others.end..others.end,
             (None, true) if self.is_lower => others.end..others.end + 1,
             (None, true) => others.start - 1..others.start,
@@ -251,8 +254,8 @@ impl<T: Scalar> Substitution<'_, '_, T> {
         // Unknown to the compiler, which else unrolls the loop over entries: rows of other lengths than the one before
         // then end in more branches that nobody foresees. Uniform rows with 8 entries 9.8 → 9.0 ms.
         let one = black_box(1);
-        for row in self.system.rows(self.b.nrows()) {
-            let span = rows.span(row);
+        for (position, row) in self.system.rows(self.b.nrows()).enumerate() {
+            let span = rows.span(position);
             let mut others = span.clone();
             let mut sum = self.b.at(row, column).to_acc();
             if !LOWER && !others.is_empty() && entries.column(others.start) == before {
@@ -269,7 +272,7 @@ impl<T: Scalar> Substitution<'_, '_, T> {
             if ends_before {
                 sum -= self.value(entries.value(span.end - 1)) * solved;
             }
-            let diagonal = self.diagonal(entries, rows.diagonal(row, &span));
+            let diagonal = self.diagonal(entries, rows.diagonal(position, &span));
             if diagonal.is_zero() {
                 zero.found(row);
             }
@@ -295,8 +298,8 @@ impl<T: Scalar> Substitution<'_, '_, T> {
         // columns of X are as many as those of B.
         let element =
             |row: usize, j: usize| unsafe { &mut *x.add(row * row_step + (first + j) * column_step) };
-        for row in self.system.rows(self.b.nrows()) {
-            let span = rows.span(row);
+        for (position, row) in self.system.rows(self.b.nrows()).enumerate() {
+            let span = rows.span(position);
             let mut sums: [_; W] = array::from_fn(|j| self.b.at(row, first + j).to_acc());
             let all = entries.before(span.end);
             for entry in span.clone() {
@@ -305,7 +308,7 @@ impl<T: Scalar> Substitution<'_, '_, T> {
                     *sum -= value * element(column, j).to_acc();
                 }
             }
-            let diagonal = self.diagonal(entries, rows.diagonal(row, &span));
+            let diagonal = self.diagonal(entries, rows.diagonal(position, &span));
             if diagonal.is_zero() {
                 zero.found(row);
             }
