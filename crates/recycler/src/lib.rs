@@ -219,13 +219,14 @@ enum Advice {
 fn advise(block: *mut u8, bytes: usize, advice: Advice) {
     const PAGE: usize = 4096;
     let skipped = block.align_offset(PAGE);
+    let Some(pages) = bytes.checked_sub(skipped).map(|rest| rest / PAGE) else { return };
     let advice = match advice {
         Advice::Free => libc::MADV_FREE,
         Advice::HugePages => libc::MADV_HUGEPAGE,
     };
     // SAFETY: the pages lie in the block, whose contents are not needed where they are offered; failing to follow the
     // advice is no error.
-    unsafe { libc::madvise(block.add(skipped).cast(), (bytes - skipped) / PAGE * PAGE, advice) };
+    unsafe { libc::madvise(block.add(skipped).cast(), pages * PAGE, advice) };
 }
 
 /// No advice on other systems.
@@ -356,6 +357,10 @@ mod tests {
             assert_eq!(offered_kilobytes(), 0, "a loop takes them again");
             block(UNOFFERED_BYTES / 2);
             assert!(offered_kilobytes() >= 4, "of more, the system may take the pages that were written");
+            let tiny = Layout::from_size_align(64, 8).unwrap();
+            let every = Recycler::<64>;
+            // SAFETY: the layout is not empty, and each block is freed once, by the same layout and allocator.
+            unsafe { every.dealloc(every.alloc(tiny), tiny) };
             release_all();
         }
     }

@@ -5,6 +5,7 @@ use sparse_core::{Csr, Error, Host, Order, Result, c64};
 use sparse_io::stream::{Decoded, Decoder, HEAD_BYTES};
 use sparse_io::{FileKind, MatrixFile, npy, npz};
 use std::path::Path;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// Decodes a file in parts of `part` bytes; returns also the bytes that the decoder reserved.
@@ -118,25 +119,32 @@ fn text(banner: &str, size: &str, lines: usize, line: impl Fn(usize) -> String) 
 #[test]
 fn memory_is_reserved_by_the_text_and_not_by_the_time_that_its_blocks_take() {
     let line = |k: usize| format!("{} {} 1.5", k % 900 + 1, k % 700 + 1);
-    let file = text("coordinate real symmetric", "900 900 90000", 90_000, |k| {
-        if k % 900 < k % 700 { format!("{} 1 2", k % 900 + 1) } else { line(k) }
-    });
-    let reserved = |pause: Duration| {
-        let (mut decoder, mut bytes) =
-            (Decoder::new(FileKind::MatrixMarket, &file.as_bytes()[..HEAD_BYTES]).unwrap().unwrap(), 0);
-        let reserve = &mut |more| {
-            bytes += more;
-            Ok(())
-        };
-        for part in file.as_bytes().chunks(300_000) {
-            decoder.push(part, reserve).unwrap();
-            std::thread::sleep(pause);
-        }
-        decoder.finish(reserve).unwrap();
-        bytes
+    let file = text("coordinate real general", "900 900 120000", 120_000, line);
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
+    let reserved = |others_work: bool| {
+        let gate = Arc::new(Mutex::new(()));
+        // The other threads wait for it, until all is decoded.
+        let _closed = (!others_work).then(|| gate.lock().unwrap());
+        pool.install(|| {
+            for gate in [gate.clone(), gate.clone()] {
+                rayon::spawn(move || drop(gate.lock()));
+            }
+            let (mut decoder, mut bytes) =
+                (Decoder::new(FileKind::MatrixMarket, &file.as_bytes()[..HEAD_BYTES]).unwrap().unwrap(), 0);
+            let reserve = &mut |more| {
+                bytes += more;
+                Ok(())
+            };
+            for part in file.as_bytes().chunks(300_000) {
+                decoder.push(part, reserve).unwrap();
+                // Time enough for the others to parse a block, if they do.
+                std::thread::sleep(Duration::from_millis(if others_work { 100 } else { 0 }));
+            }
+            decoder.finish(reserve).unwrap();
+            bytes
+        })
     };
-    let [fast, slow] = [0, 100].map(|pause| reserved(Duration::from_millis(pause)));
-    assert_eq!(fast, slow);
+    assert_eq!(reserved(true), reserved(false));
 }
 
 /// A matrix, or the line and the reason for which its text is refused.
