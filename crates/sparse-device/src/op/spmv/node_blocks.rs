@@ -155,13 +155,13 @@ mod tests {
     }
 
     #[test]
-    fn most_lanes_have_a_block_in_every_step() {
+    fn five_of_eight_lanes_have_a_block() {
         let lanes =
             |value_bytes| [1, 3, 5, 7, 9, 14, 25, 200].map(|blocks| lanes_for(blocks, 3, value_bytes).0);
         assert_eq!(lanes(8), [1, 2, 4, 4, 4, 8, 16, 32]);
         assert_eq!(
             [lanes_for(25, 3, 16), lanes_for(25, 5, 8), lanes_for(7, 1, 4)],
-            [(32, 3), (8, 1), (8, 1)]
+            [(16, 3), (8, 1), (4, 1)]
         );
     }
 }
