@@ -161,7 +161,7 @@ fn a_device_that_is_not_there_is_an_error_that_says_what_is(library: &Library) {
 }
 
 /// Small integers, never zero, without a regular pattern.
-fn values<T: Scalar>(n: usize, seed: usize) -> Vec<T> {
+pub fn values<T: Scalar>(n: usize, seed: usize) -> Vec<T> {
     let number = |k: usize| ((k * 2_654_435_761 + seed * 40_503) >> 7) as i64 % 4;
     (0..n).map(|k| T::from_c64(c64::new(number(k) as f64 - 4.0, number(k + 1) as f64))).collect()
 }

@@ -42,6 +42,8 @@ defines! {
     MANY_LANES: "LANES" = "8" | "16" | "32";
     /// The work-items per entry of a sampled product.
     TEAM: "TEAM" = "2" | "4" | "8";
+    /// The unknowns of a node.
+    UNKNOWNS: "UNKNOWNS" = "1" | "2" | "3" | "4" | "5" | "6";
     /// The windows in which neighbouring rows have their columns.
     WINDOWS: "WINDOWS" = "1" | "16";
     /// 1 if memory is read in words of 16 bytes.

@@ -3,7 +3,7 @@
 // in 16 windows of 4096. One thread per row (spmv), one warp per ROWS rows (make), striding over the grid; reads
 // values, deltas, bases and offsets once, gathers x, writes y once. Macros: SCALAR, IDX (type of indices), OFF (type of
 // offsets), CONJ (1 conjugates A), WINDOWS (1, 16), SHIFT = 8 (columns by which like rows differ), NEAR = 8 KiB of x
-// (columns between the first and the last of near ones), APART = 65535 (columns between the first and the last of those
+// (columns between the first and the last of near ones), APART = 32767 (columns between the first and the last of those
 // that lie apart).   Launch: spmv any number of blocks of up to 256 threads; make any number of blocks of whole warps,
 // up to 256 threads.
 #include "grid.cuh"
@@ -15,7 +15,7 @@
 #include "search.cuh"
 #include "deltas.cuh"
 #ifndef APART
-#define APART 65535
+#define APART 32767
 #endif
 #ifndef SHIFT
 #define SHIFT 8

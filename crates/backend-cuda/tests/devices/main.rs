@@ -6,6 +6,7 @@ mod bands;
 mod contexts;
 mod graphs;
 mod memory;
+mod nodes;
 mod peers;
 
 use backend_cuda::CUDA;
@@ -37,6 +38,7 @@ fn main() -> ExitCode {
             bands::bands_larger_than_the_cache_have_exact_products,
             bands::rows_of_blocks_are_like_each_other,
             bands::long_rows_and_few_columns_have_exact_products,
+            nodes::blocks_of_several_unknowns_have_exact_products,
             peers::products_have_the_same_bits_by_every_path,
             peers::conjugate_gradients_take_the_same_steps_by_every_path,
             limits::about_2_to_the_31_entries,

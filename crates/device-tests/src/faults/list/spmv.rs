@@ -86,6 +86,20 @@ pub(super) const FAULTS: &[Fault] = &[
         case: ROWS,
     },
     Fault {
+        kind: Kind::DroppedEntry,
+        what: "lanes stop before the last block of a row",
+        place: cu("csr_spmv_node_blocks", "blocks = length / UNKNOWNS;", "blocks = length / (UNKNOWNS + 1);"),
+        found_by: &[by("spmv/csr", "node_blocks")],
+        case: ROWS,
+    },
+    Fault {
+        kind: Kind::OffByOne,
+        what: "a block has the column of the one before it",
+        place: cu("node_blocks", "k * unknowns];", "(k - (k > 0)) * unknowns];"),
+        found_by: &[by("spmv/csr", "node_blocks")],
+        case: ROWS,
+    },
+    Fault {
         kind: Kind::OffByOne,
         what: "rows end where the row before ends",
         place: both(

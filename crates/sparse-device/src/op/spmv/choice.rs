@@ -142,7 +142,7 @@ impl Device {
     }
 
     /// True if the lanes that rows have with columns of 16 bits fill half of the device, or short rows all of it.
-    fn is_busy_with_lanes(&self, a: RawCompressed<'_>) -> bool {
+    pub(super) fn is_busy_with_lanes(&self, a: RawCompressed<'_>) -> bool {
         let value_bytes = a.values.element_bytes;
         let lanes = row_deltas::lanes_for(a.mean_length(), value_bytes, self.reads_words(value_bytes));
         let at_once = self.caps().compute_units * WARPS_AT_ONCE * LANES;

@@ -1,6 +1,7 @@
 //! CSR and CSC: the compressed direction by rows, the other by grouped entries.
 
 use super::length_classes::LengthClasses;
+use super::node_blocks::NodeBlocks;
 use super::plan::{Grouped, GroupedAlgorithm, ProductPlan, Traversal};
 use super::row_algorithm::RowAlgorithm;
 use super::row_deltas::{Columns, RowDeltas};
@@ -66,6 +67,13 @@ impl Device {
         options: &PlanOptions,
     ) -> Result<(Choice, RowStrategy)> {
         let lengths = LazyRowLengths::new(self, a.offsets);
+        let unknowns = self.unknowns_worth_blocks(a, options)?;
+        if unknowns > 1 {
+            let preferred =
+                (RowAlgorithm::NodeBlocks, format!("entries are in blocks of {unknowns} x {unknowns}"));
+            let (_, choice) = self.choose("spmv", options, self.offered::<RowAlgorithm>(), preferred)?;
+            return Ok((choice, RowStrategy::NodeBlocks(NodeBlocks::new(self, a, op, unknowns)?)));
+        }
         let (mut preferred, mut reason) = self.choose_row_algorithm(a, &lengths, options)?;
         let patterns = self.patterns_for_deltas(a, &lengths, options, preferred)?;
         let columns = RowDeltas::of_patterns(self, a, op, patterns)?;

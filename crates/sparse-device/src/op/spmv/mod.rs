@@ -13,6 +13,7 @@ mod hyb;
 mod length_classes;
 mod listed_rows;
 mod merge_path;
+mod node_blocks;
 mod plan;
 mod row_algorithm;
 mod row_blocks;

@@ -1,6 +1,7 @@
 //! The algorithms for compressed rows along the stored direction.
 
 use super::length_classes;
+use super::node_blocks;
 use super::sliced_columns;
 use crate::op::available_algorithms::Needs;
 use crate::primitive::column_blocks;
@@ -111,6 +112,14 @@ algorithms! {
         )
         .preprocessing("16-bit column deltas, and for each 32 rows a base, or 16"),
         Needs::Nothing;
+
+        NodeBlocks = Algorithm::new(
+            "node_blocks",
+            "CUDA, for plans of 32 calls and more, where all entries are in square blocks of 2 to 6 rows, those of the unknowns of \
+             two nodes, rows have two blocks, and their lanes fill half of the device: 1 to 32 lanes a node",
+        )
+        .preprocessing("the first column of each block"),
+        Needs::File(node_blocks::FILE);
 
         RowPerSubGroup = Algorithm::new("row_per_sub_group", "never: for OpenCL devices with sub-groups"),
         Needs::File(SUB_GROUP_FILE);

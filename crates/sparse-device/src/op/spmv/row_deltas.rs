@@ -29,6 +29,14 @@ const LONG_FOR_WINDOWS: usize = 24;
 /// Average entries per row from which on lanes whose loads leave the cache first read two words of 8-byte values at once.
 const LONG_FOR_TWO_WORDS: usize = 10;
 
+/// Average entries per row from which on rows of 4-byte values that are read from memory have four lanes, not two. Measured
+/// on an H200 on 27 points of 72 to 240 MB, four over two: 0.73 to 0.90, cold 0.63 to 0.94; 1.03 (cold 0.80) at 21 entries,
+/// 1.15 at 16, and 1.04 to 1.07 at 24 to 27 where the cache holds them.
+const LONG_FROM_MEMORY: usize = 24;
+
+/// How many times the cache a matrix takes at most whose entries leave it first; twice as many where lanes read two words.
+pub(super) const EVICTED_CACHES: usize = 2;
+
 /// The file of the kernel whose loads leave the cache first, on devices that have such loads.
 const EVICT_FIRST_FILE: &str = "csr_deltas_evict_first";
 
@@ -208,11 +216,19 @@ impl Device {
             true => 1,
             false => lanes_for(mean, value_bytes, reads_words),
         };
+        let (cache_bytes, bytes) = (self.properties().cache_bytes, product_bytes(a));
+        let reads_two_words = lanes > 1 && value_bytes == 8 && mean >= LONG_FOR_TWO_WORDS;
+        let most = if reads_two_words { 2 * EVICTED_CACHES } else { EVICTED_CACHES };
         let evicts_first = self.lacks(EVICT_FIRST_FILE).is_none()
-            && pays_to_evict_first(self.properties().cache_bytes, product_bytes(a), lanes > 1 && reads_words);
+            && pays_to_evict_first(cache_bytes, bytes, lanes > 1 && reads_words, most);
         let lanes = match lanes {
-            _ if evicts_first && lanes > 1 && value_bytes == 8 && mean >= LONG_FOR_TWO_WORDS => {
-                lanes_of_two_words(mean)
+            _ if evicts_first && reads_two_words => lanes_of_two_words(mean),
+            2 if reads_words
+                && value_bytes == 4
+                && mean >= LONG_FROM_MEMORY
+                && 10 * bytes > 9 * cache_bytes =>
+            {
+                4
             }
             _ if lanes == most_lanes(value_bytes) && reads_words => {
                 fewer_at_once(lanes, a.rows, self.caps().compute_units)
@@ -224,9 +240,9 @@ impl Device {
 }
 
 /// Average entries per row below which a thread a row takes less time than several lanes, with windows. Measured on an
-/// H200, over two lanes: 0.6 to 0.75 at 10 to 14 entries in f32, 1.3 at 18; 0.90 and 1.02 at 8 and 9 in f64.
+/// H200, over two lanes: 0.6 to 0.75 at 10 to 14 entries in f32, 1.3 at 18; 0.90 at 8, 1.02 and 0.95 at 9 in f64.
 fn short_for_windows(value_bytes: usize) -> usize {
-    if value_bytes < 8 { 15 } else { 9 }
+    if value_bytes < 8 { 15 } else { 10 }
 }
 
 /// Bytes that a product reads and writes, with x as long as y.
@@ -235,14 +251,15 @@ fn product_bytes(a: RawCompressed<'_>) -> usize {
     a.nnz() * (value_bytes + size_of::<u16>()) + a.rows * (a.offsets.element_bytes + 2 * value_bytes)
 }
 
-/// True from seven tenths of the cache, nine where words are read, to twice the cache: entries that leave first leave x
-/// and a part of the entries there for the next product. Measured, time of loads that leave first over plain ones, on an H100
-/// of 50 MiB: 0.75 to 0.97 at 54 to 95 MB, 1.01 on roads of 90 MB; on an H200 of 60 MiB with a thread a row: 1.05 to 1.23
-/// at 35 to 42 MB, 0.82 to 1.00 from 43 MB on, with words 1.02 to 1.4 at 46 to 55 MB, 0.75 to 1.03 at 57 to 119 MB, and
-/// 1.04 to 1.26 at 138 to 154 MB.
-fn pays_to_evict_first(cache_bytes: usize, bytes: usize, reads_words: bool) -> bool {
+/// True from seven tenths of the cache, nine where words are read, to `most` times the cache: entries that leave first leave
+/// x and a part of the entries there for the next product. Measured, time of loads that leave first over plain ones, on an
+/// H100 of 50 MiB: 0.75 to 0.97 at 54 to 95 MB, 1.01 on roads of 90 MB; on an H200 of 60 MiB with a thread a row: 1.05 to
+/// 1.23 at 35 to 42 MB, 0.82 to 1.00 from 43 MB on, with words 1.02 to 1.4 at 46 to 55 MB, 0.75 to 1.03 at 57 to 119 MB, and
+/// 1.04 to 1.26 at 138 to 154 MB; with two words of f64 0.86 to 1.00 at 131 to 251 MB, 0.91 on average of twelve bands and
+/// meshes (cold 0.91 to 1.09), 1.04 at 400 MB.
+pub(super) fn pays_to_evict_first(cache_bytes: usize, bytes: usize, reads_words: bool, most: usize) -> bool {
     let tenths = if reads_words { 9 } else { 7 };
-    10 * bytes > tenths * cache_bytes && bytes <= 2 * cache_bytes
+    10 * bytes > tenths * cache_bytes && bytes <= most * cache_bytes
 }
 
 /// Lanes for rows of `mean` entries whose values have `value_bytes`: a power of two up to 32.
@@ -322,8 +339,9 @@ mod tests {
 
     #[test]
     fn entries_leave_the_cache_first_where_it_holds_most_of_them() {
-        let evicts =
-            |megabytes: usize, reads_words| pays_to_evict_first(60 << 20, megabytes * 1_000_000, reads_words);
+        let evicts = |megabytes: usize, reads_words| {
+            pays_to_evict_first(60 << 20, megabytes * 1_000_000, reads_words, 2)
+        };
         assert_eq!([35, 46, 60, 119, 130].map(|mb| evicts(mb, false)), [false, true, true, true, false]);
         assert_eq!([35, 46, 60, 119, 130].map(|mb| evicts(mb, true)), [false, false, true, true, false]);
     }

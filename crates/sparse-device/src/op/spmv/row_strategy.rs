@@ -5,6 +5,7 @@ use super::choice_by_lengths::lanes_for;
 use super::length_classes::LengthClasses;
 use super::listed_rows::ListedRows;
 use super::merge_path::MergePath;
+use super::node_blocks::NodeBlocks;
 use super::plan::Workspace;
 use super::row_algorithm::{RowAlgorithm, SUB_GROUP_FILE};
 use super::row_blocks::BlockedRows;
@@ -45,6 +46,8 @@ pub enum RowStrategy {
     LengthClasses(LengthClasses),
     /// Some lanes per row, with a copy of the columns.
     SlicedColumns(SlicedColumns),
+    /// Some lanes per node with several unknowns, block by block.
+    NodeBlocks(NodeBlocks),
     /// One work-group for each tile of the merge of rows and entries.
     MergePath(MergePath),
     /// One warp for each part of neighbouring entries.
@@ -91,6 +94,10 @@ impl RowStrategy {
             RowAlgorithm::SlicedColumns => {
                 Self::SlicedColumns(SlicedColumns::new(backend, a, lengths, op, ColumnPattern::Other)?)
             }
+            RowAlgorithm::NodeBlocks => {
+                let unknowns = backend.unknowns_of_nodes(a)?;
+                Self::NodeBlocks(NodeBlocks::new(backend, a, op, unknowns)?)
+            }
             RowAlgorithm::MergePath => Self::MergePath(MergePath::new(backend, a, op)?),
             RowAlgorithm::Segmented => Self::Segmented(Segmented::new(backend, a, op)?),
             RowAlgorithm::ColumnBlocks => Self::ColumnBlocks(ColumnBlocks::for_spmv(backend, a, op)?),
@@ -120,6 +127,7 @@ impl RowStrategy {
             Self::Listed(strategy) => strategy.run(backend, a, operands),
             Self::LengthClasses(strategy) => strategy.run(backend, a, operands),
             Self::SlicedColumns(strategy) => strategy.run(backend, a, operands),
+            Self::NodeBlocks(strategy) => strategy.run(backend, a, operands),
             Self::MergePath(strategy) => strategy.run(backend, a, operands),
             Self::Segmented(strategy) => strategy.run(backend, a, operands),
             Self::ColumnBlocks(strategy) => strategy.spmv(backend, a, operands),
@@ -137,6 +145,7 @@ impl Workspace for RowStrategy {
             Self::Listed(strategy) => strategy.bytes(),
             Self::LengthClasses(strategy) => strategy.bytes(),
             Self::SlicedColumns(strategy) => strategy.bytes(),
+            Self::NodeBlocks(strategy) => strategy.bytes(),
             Self::MergePath(strategy) => strategy.bytes(),
             Self::Segmented(strategy) => strategy.bytes(),
             Self::ColumnBlocks(strategy) => strategy.bytes(),
