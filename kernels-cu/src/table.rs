@@ -162,7 +162,7 @@ pub(crate) const FILES: &[File] = kernels_core::files!(
             "cu",
             HEADERS,
             "trisolve_places",
-            ["trisolve_places_count", "trisolve_places_fill"],
+            ["trisolve_places_rows", "trisolve_places_count", "trisolve_places_fill"],
             [IDX, POS]
         ),
         file!("cu", HEADERS, "trisolve_row_levels", ["trisolve_row_levels"], [IDX]),

@@ -249,6 +249,41 @@ pub fn merges_are_those_of_the_reference(library: &Library) {
     }
 }
 
+/// First calls with more rows than a sample takes in place of all: those that are like their neighbours merge; rows in a
+/// scattered order, most rows without entries, and a row that is too long and in no sample have bins.
+pub fn merges_of_many_rows_are_those_of_the_reference(library: &Library) {
+    let cross = [[0, -1, 0], [0, 0, -1], [0, 0, 0], [0, 0, 1], [0, 1, 0]];
+    let grid = stencil([1, 150, 130], &cross);
+    let n = grid.nrows();
+    let square = |changed: &dyn Fn(usize, usize, f64) -> Option<(usize, usize, f64)>| {
+        let entries = grid.triplets().filter_map(|(row, col, value)| changed(row, col, value));
+        let coo = Coo::<f64, Host, i64>::from_triplets(n, n, entries).unwrap();
+        let matrix: Wide<Host> = Reference.convert(&coo, &Duplicates::Sum).unwrap();
+        matrix
+    };
+    let scattered = |at: usize| at * 7919 % n;
+    let cases = [
+        (grid.clone(), "merge"),
+        (square(&|row, col, value| Some((scattered(row), col, value))), "by_row"),
+        (square(&|row, col, value| (row % 3 == 0).then_some((row, col, value))), "by_row"),
+        (
+            square(&|row, col, value| Some((if (40..60).contains(&row) { 47 } else { row }, col, value))),
+            "by_row",
+        ),
+    ];
+    for (a, algorithm) in cases {
+        let expected = Operations::spgemm(&Reference, &a, &a).unwrap();
+        each_device(library, |backend| {
+            let is_there = |algorithm: &sparse_core::Algorithm| algorithm.name == "merge";
+            let has_merge = SpgemmKernel::<Wide<Device>>::spgemm_algorithms(backend).iter().any(is_there);
+            let a = a.to_device(backend).unwrap();
+            let mut plan = SpgemmPlan::new(backend, &a, &a, &PlanOptions::once()).unwrap();
+            assert_eq!(plan.choice().algorithm, if has_merge { algorithm } else { "by_row" });
+            assert_eq!(plan.run(&a, &a).unwrap().to_host(backend).unwrap(), expected);
+        });
+    }
+}
+
 /// Rows of A or of C that are too long to merge have bins, whatever is forced.
 pub fn rows_that_do_not_merge_have_bins(library: &Library) {
     let columns = std::iter::once(0).chain(0..33).collect();

@@ -104,6 +104,37 @@ pub fn solves_of_chains_are_those_of_the_reference(library: &Library) {
     }
 }
 
+/// Solves level by level of chains, whose levels are found together where the device finds levels.
+pub fn solves_of_chains_by_levels_are_those_of_the_reference(library: &Library) {
+    let n: usize = 1000;
+    let chain = |links: fn(usize) -> Option<usize>| {
+        let of_row = move |row: usize| [links(row), row.checked_sub(1), Some(row)].into_iter().flatten();
+        let value = |row, col| if row == col { 2.0 } else { 0.5 };
+        let entries = (0..n).flat_map(|row| of_row(row).map(move |col| (row, col, value(row, col))));
+        Csr::<f64>::from_triplets(n, n, entries).unwrap()
+    };
+    let lines = |row: usize| row.checked_sub(70);
+    let jumps = |row: usize| (row % 5 == 4).then_some(row / 3);
+    for a in [chain(|_| None), chain(lines), chain(jumps)] {
+        for system in [Triangular::lower(), Triangular::lower().with_op(Op::Transpose)] {
+            let b = values::<f64>(n, 1);
+            let mut expected = vec![0.0; n];
+            let mut plan = TrisolvePlan::new(&Reference, &a, system, &PlanOptions::once()).unwrap();
+            plan.run(&a, &b, &mut expected).unwrap();
+            each_device(library, |backend| {
+                let a = a.to_device(backend).unwrap();
+                let (b, mut x) = (backend.upload(&b).unwrap(), backend.zeros::<f64>(n).unwrap());
+                for algorithm in <Device as TrisolveKernel<Csr<f64, Device>>>::trisolve_algorithms(backend) {
+                    let options = PlanOptions::forced(algorithm.name);
+                    let mut plan = TrisolvePlan::new(backend, &a, system, &options).unwrap();
+                    plan.run(&a, Device::view(&b), Device::view_mut(&mut x)).unwrap();
+                    assert_eq!(backend.download(&x).unwrap(), expected, "{} {system:?}", algorithm.name);
+                }
+            });
+        }
+    }
+}
+
 fn passes_over_zeros(backend: &Device) {
     let (a, algorithms) = matrix::<f64>(backend);
     let singular = a.with_values(backend.zeros(a.nnz()).unwrap()).unwrap();

@@ -94,7 +94,8 @@ macro_rules! files {
             "coo_spmv_atomic": ["coo_spmv_atomic"], [SCALAR, IDX, OFF, CONJ];
             "coordinates": [
                 "coordinates_rows", "coordinates_positions", "coordinates_pack", "coordinates_split",
-                "coordinates_repeats", "coordinates_heads", "coordinates_minor", "coordinates_offsets",
+                "coordinates_repeats", "coordinates_wide_offsets", "coordinates_heads", "coordinates_minor",
+                "coordinates_offsets",
             ], [IDX, OFF];
             "csr_chunks": ["csr_chunks_count", "csr_chunks_fill", "csr_chunks_order"], [IDX, OFF];
             "csr_deltas": ["csr_deltas_make", "csr_deltas_spmv"], [SCALAR, IDX, OFF, CONJ, WINDOWS];

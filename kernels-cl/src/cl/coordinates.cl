@@ -24,6 +24,13 @@ __kernel void coordinates_positions(long n, long first, __global OFF *positions)
         positions[k] = (OFF)(first + k);
 }
 
+// wide[i] <- offsets[i], in 8 bytes.
+__kernel void coordinates_wide_offsets(long n, __global const OFF *offsets, __global long *wide)
+{
+    for (long i = get_global_id(0); i < n; i += get_global_size(0))
+        wide[i] = offsets[i];
+}
+
 // keys[k] <- both indices, the major one above the `minor_bits` bits of the other.
 __kernel void coordinates_pack(long n, __global const IDX *major, __global const IDX *minor, int minor_bits,
                                __global OFF *keys)

@@ -23,6 +23,13 @@ KERNEL coordinates_positions(long long n, long long first, Off *__restrict__ pos
         positions[k] = (Off)(first + k);
 }
 
+// wide[i] <- offsets[i], in 8 bytes.
+KERNEL coordinates_wide_offsets(long long n, const Off *__restrict__ offsets, long long *__restrict__ wide)
+{
+    for (long long i = thread_index(); i < n; i += thread_count())
+        wide[i] = offsets[i];
+}
+
 // keys[k] <- both indices, the major one above the `minor_bits` bits of the other.
 KERNEL coordinates_pack(long long n, const Idx *__restrict__ major, const Idx *__restrict__ minor, int minor_bits,
                         Off *__restrict__ keys)

@@ -3,10 +3,12 @@
 // `unit`, so that the host knows before the solve has ended.
 // Place p of the order of substitution (trisolve_places.cu) is row row_of[p], with the entries starts[p] .. starts[p +
 // 1]: entry k has the value values[positions[k]] and needs the element at place sources[k], which is before p, or is on
-// the diagonal where that is p; the only entry there has the value values[diagonals[p]], or diagonals[p] is -1. Blocks
-// take elements in this order by a ticket, so that those which an element needs are at work already. `words` begins
-// with the ticket, followed by the words of each element of X (ready.cuh), by places; all are zeros when the kernel
-// starts. `lanes` neighbouring lanes per element of X wait for as many others at a time; all of them subtract the
+// the diagonal where that is p; the only entry there has the value values[diagonals[p]], or diagonals[p] is -1. Where
+// row_of is null, places are the rows, from the last one on if `reversed`, and starts and sources are the offsets and
+// columns of op(A), of which entries of the other triangle are passed over.
+// Blocks take elements in this order by a ticket, so that those which an element needs are at work already. `words`
+// begins with the ticket, followed by the words of each element of X (ready.cuh), by places; all are zeros when the
+// kernel starts. `lanes` neighbouring lanes per element of X wait for as many others at a time; all of them subtract the
 // products in the order of the entries. Reads sources, positions and values once for each column of B, gathers words,
 // writes X and its words once. To begin reads diagonals and gathers their values.
 // Macros: SCALAR, IDX (type of rows and sources), POS (type of positions), each int or long; CONJ (1 conjugates A).
@@ -30,6 +32,23 @@
 typedef TYPE(IDX) Idx;
 typedef TYPE(POS) Position;
 
+// The order of substitution, and the entries in it.
+struct Order
+{
+    long long rows;
+    int reversed;
+    const Idx *row_of;
+    const long long *starts;
+    const Idx *sources;
+
+    // The place of a row, or the row at a place, where row_of is null.
+    __device__ long long turned(long long at) const { return reversed ? rows - 1 - at : at; }
+    __device__ long long row_at(long long place) const { return row_of ? row_of[place] : turned(place); }
+    __device__ long long begin(long long place) const { return starts[turned(place)]; }
+    __device__ long long end(long long place) const { return starts[turned(place) + 1]; }
+    __device__ long long source(long long k) const { return turned(sources[k]); }
+};
+
 // A lane's entry of a row: its value, and for a product the element of X that it waits for.
 struct Entry
 {
@@ -39,37 +58,41 @@ struct Entry
 };
 
 // The entry on the diagonal at a place: the sum of all of them.
-static __device__ ACC diagonal_at(long long place, const long long *starts, const Idx *sources,
-                                  const Position *positions, const T *values, const Position *diagonals)
+static __device__ ACC diagonal_at(long long place, const Order &order, const Position *positions, const T *values,
+                                  const Position *diagonals)
 {
     if (diagonals[place] >= 0)
         return entry(values, diagonals[place]);
     ACC sum = ACC(0);
-    for (long long k = starts[place]; k < starts[place + 1]; k++)
-        if (sources[k] == place)
+    for (long long k = order.begin(place); k < order.end(place); k++)
+        if (order.source(k) == place)
             sum += entry(values, positions[k]);
     return sum;
 }
 
-KERNEL trisolve_waiting_begin(long long rows, long long count, int unit, const long long *__restrict__ starts,
-                              const Idx *__restrict__ sources, const Position *__restrict__ positions,
-                              const T *__restrict__ values, const Position *__restrict__ diagonals, int *zero,
+KERNEL trisolve_waiting_begin(long long rows, long long count, int unit, int reversed,
+                              const long long *__restrict__ starts, const Idx *__restrict__ sources,
+                              const Position *__restrict__ positions, const T *__restrict__ values,
+                              const Position *__restrict__ diagonals, int *zero,
                               unsigned long long *__restrict__ words)
 {
+    Order order = {rows, reversed, nullptr, starts, sources};
     for (long long i = thread_index(); i < max(rows, count); i += thread_count()) {
         if (i < count)
             words[i] = 0;
-        if (!unit && i < rows && is_zero(diagonal_at(i, starts, sources, positions, values, diagonals)))
+        if (!unit && i < rows && is_zero(diagonal_at(i, order, positions, values, diagonals)))
             *zero = 1;
     }
 }
 
-KERNEL trisolve_waiting(long long rows, long long cols, int unit, long long lanes, const Idx *__restrict__ row_of,
-                        const long long *__restrict__ starts, const Idx *__restrict__ sources,
+KERNEL trisolve_waiting(long long rows, long long cols, int unit, int reversed, long long lanes,
+                        const Idx *__restrict__ row_of, const long long *__restrict__ starts,
+                        const Idx *__restrict__ sources,
                         const Position *__restrict__ positions, const T *__restrict__ values,
                         const T *__restrict__ b, long long b_start, long long b_row, long long b_col, T *x,
                         long long x_start, long long x_row, long long x_col, unsigned long long *words)
 {
+    Order order = {rows, reversed, row_of, starts, sources};
     int width = (int)lanes;
     int team = lane_index() / width;
     int lane = lane_index() % width;
@@ -94,17 +117,17 @@ KERNEL trisolve_waiting(long long rows, long long cols, int unit, long long lane
         bool solves = item < items;
         long long place = cols == 1 ? item : item / cols; // a division takes longer than a short row
         long long col = item - place * cols;
-        long long row = solves ? row_of[place] : 0;
-        long long k = solves ? starts[place] : 0;
-        long long end = solves ? starts[place + 1] : 0;
+        long long row = solves ? order.row_at(place) : 0;
+        long long k = solves ? order.begin(place) : 0;
+        long long end = solves ? order.end(place) : 0;
         ACC sum = solves ? load(b, b_start + row * b_row + col * b_col) : ACC(0);
         ACC diagonal = ACC(0);
         auto entry_of_lane = [&] {
             Entry found;
             if (k + lane < end) {
-                long long source = sources[k + lane];
+                long long source = order.source(k + lane);
                 found.is_diagonal = source == place;
-                found.waits = found.is_product = source != place;
+                found.waits = found.is_product = source < place;
                 found.needed = source * cols + col;
                 found.factor = entry(values, positions[k + lane]);
             }

@@ -71,6 +71,20 @@ impl RowGroups {
         Self::of_entries(backend, a.entries().collect(), op.shape(a).0, op, index)
     }
 
+    /// Copies of compressed rows.
+    pub(super) fn stored(backend: &Device, a: RawCompressed<'_>) -> Result<Self> {
+        let offsets = backend.allocate::<i64>(a.rows + 1)?;
+        let kernel = backend.kernel("coordinates", "coordinates_wide_offsets", a.defines())?;
+        let launch = backend.launch(&kernel).size(offsets.len).buffer(a.offsets);
+        launch.buffer(&offsets).items(offsets.len)?;
+        Ok(Self {
+            offsets,
+            columns: backend.duplicate(a.indices)?,
+            positions: Positions::counted(backend, 0..a.nnz(), a.nnz())?,
+            order: GroupOrder { as_stored: true, sorted: a.order.sorted },
+        })
+    }
+
     fn of_entries(
         backend: &Device,
         mut entries: Vec<Entry<f64>>,

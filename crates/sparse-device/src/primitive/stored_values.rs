@@ -32,9 +32,11 @@ pub trait StoredValues: SparseFormat<Space = Device> {
 
 /// The entries of compressed rows by rows if `along`, otherwise by columns.
 fn row_groups(backend: &Device, a: RawCompressed<'_>, along: bool) -> Result<RowGroups> {
-    let order = GroupOrder { as_stored: along, sorted: !along || a.order.sorted };
-    let sorted = if along { Coordinates::stored } else { Coordinates::across };
-    sorted(backend, a)?.into_row_groups(backend, order)
+    if along {
+        return RowGroups::stored(backend, a);
+    }
+    let order = GroupOrder { as_stored: false, sorted: true };
+    Coordinates::across(backend, a)?.into_row_groups(backend, order)
 }
 
 impl<A: Axis, T: Scalar, I: Index, O: Index> StoredValues for Compressed<A, T, Device, I, O> {

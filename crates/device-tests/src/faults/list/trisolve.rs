@@ -43,6 +43,17 @@ pub(super) const FAULTS: &[Fault] = &[
         case: ROWS,
     },
     Fault {
+        kind: Kind::OffByOne,
+        what: "a row has the level of the highest row that it needs",
+        place: cu(
+            "trisolve_row_levels",
+            "level = max(level, min(below, HIGHEST - 1) + 1);",
+            "level = max(level, min(below, HIGHEST - 1));",
+        ),
+        found_by: &[by("trisolve/csr", "merged_levels"), by("trisolve/csc", "level_per_launch")],
+        case: ROWS,
+    },
+    Fault {
         kind: Kind::Stale,
         what: "the last row of a narrow level is not solved",
         place: cu("trisolve", "i = threadIdx.x; i < end;", "i = threadIdx.x; i < end - 1;"),

@@ -1,6 +1,7 @@
 //! Substitution level by level: rows of one level need no other row of it, so that a launch solves them together.
 //! Levels of few rows share a launch of one work-group, which waits at a barrier between them.
 
+use super::waiting::{ROW_LEVELS, RowLevels};
 use super::{FILE, Operands, Substitution, is_lower, is_unit};
 use crate::buffer::RawBuffer;
 use crate::index_type::IndexType;
@@ -53,19 +54,58 @@ fn launches(starts: &[usize], narrow: usize) -> Vec<LevelLaunch> {
 ///
 /// # Errors
 /// [`Singular`](sparse_core::Error::Singular) if the diagonal of a row is needed and not stored.
-fn levels<I: Index>(system: Triangular, offsets: &[i64], columns: &[I]) -> Result<Vec<usize>> {
-    let (n, triangle) = (offsets.len() - 1, system.solved_triangle());
-    let row_of = |row: usize| columns[offsets[row] as usize..offsets[row + 1] as usize].iter();
-    let is_stored = |row: usize| row_of(row).any(|col| col.as_usize() == row);
-    if let (Diagonal::Stored, Some(row)) = (system.diagonal, (0..n).find(|&row| !is_stored(row))) {
-        return Err(Triangular::missing_diagonal(row));
+fn row_levels(backend: &Device, groups: &RowGroups, system: Triangular) -> Result<Vec<usize>> {
+    let offsets = backend.download(&groups.offsets)?;
+    match groups.columns.index_type() {
+        IndexType::I32 => {
+            levels(backend, groups, system, &offsets, &backend.indices::<i32>(&groups.columns)?)
+        }
+        IndexType::I64 => {
+            levels(backend, groups, system, &offsets, &backend.indices::<i64>(&groups.columns)?)
+        }
     }
+}
+
+/// The same, of rows with these columns: found on the device, if it has the kernel, else on the host.
+fn levels<I: Index>(
+    backend: &Device,
+    groups: &RowGroups,
+    system: Triangular,
+    offsets: &[i64],
+    columns: &[I],
+) -> Result<Vec<usize>> {
+    check_diagonal(system, offsets, columns)?;
+    match backend.lacks(ROW_LEVELS) {
+        None if groups.nrows() > 0 => RowLevels::new(backend, groups, system)?.of_rows(backend, system),
+        _ => Ok(levels_on_host(system, offsets, columns)),
+    }
+}
+
+/// The columns of a row.
+fn row_of<'a, I>(row: usize, offsets: &[i64], columns: &'a [I]) -> &'a [I] {
+    &columns[offsets[row] as usize..offsets[row + 1] as usize]
+}
+
+/// # Errors
+/// [`Singular`](sparse_core::Error::Singular) if the diagonal of a row is needed and not stored.
+fn check_diagonal<I: Index>(system: Triangular, offsets: &[i64], columns: &[I]) -> Result<()> {
+    let lacks = |&row: &usize| row_of(row, offsets, columns).iter().all(|col| col.as_usize() != row);
+    match (system.diagonal, (0..offsets.len() - 1).find(lacks)) {
+        (Diagonal::Stored, Some(row)) => Err(Triangular::missing_diagonal(row)),
+        _ => Ok(()),
+    }
+}
+
+/// The levels of rows with these columns.
+fn levels_on_host<I: Index>(system: Triangular, offsets: &[i64], columns: &[I]) -> Vec<usize> {
+    let (n, triangle) = (offsets.len() - 1, system.solved_triangle());
     let mut levels = vec![0; n];
     for row in system.rows(n) {
-        let needed = row_of(row).map(|col| col.as_usize()).filter(|&col| triangle.has(row, col));
+        let all = row_of(row, offsets, columns).iter().map(|col| col.as_usize());
+        let needed = all.filter(|&col| triangle.has(row, col));
         levels[row] = needed.map(|col| levels[col] + 1).max().unwrap_or(0);
     }
-    Ok(levels)
+    levels
 }
 
 impl ByLevel {
@@ -77,12 +117,8 @@ impl ByLevel {
         narrow: usize,
         kernel: impl Fn(&'static str, &'static str) -> Result<Kernel>,
     ) -> Result<Self> {
-        let (offsets, index) = (backend.download(&groups.offsets)?, groups.columns.index_type());
-        let levels = match index {
-            IndexType::I32 => levels(system, &offsets, &backend.indices::<i32>(&groups.columns)?)?,
-            IndexType::I64 => levels(system, &offsets, &backend.indices::<i64>(&groups.columns)?)?,
-        };
-        let levels = Levels::new(system, &levels);
+        let index = groups.columns.index_type();
+        let levels = Levels::new(system, &row_levels(backend, &groups, system)?);
         let starts: Vec<_> = levels.starts().iter().map(|&start| start as i64).collect();
         Ok(Self {
             system,
@@ -178,9 +214,9 @@ mod tests {
     #[test]
     fn a_level_is_one_more_than_the_highest_of_the_rows_needed() {
         let (offsets, columns) = ([0, 1, 3, 4, 7], [0, 1, 2, 2, 0, 2, 3]);
-        assert_eq!(levels(Triangular::lower(), &offsets, &columns).unwrap(), [0, 0, 0, 1]);
-        assert_eq!(levels(Triangular::upper(), &offsets, &columns).unwrap(), [0, 1, 0, 0]);
-        let error = levels(Triangular::lower(), &[0, 1, 2], &[0, 0]).unwrap_err();
+        assert_eq!(levels_on_host(Triangular::lower(), &offsets, &columns), [0, 0, 0, 1]);
+        assert_eq!(levels_on_host(Triangular::upper(), &offsets, &columns), [0, 1, 0, 0]);
+        let error = check_diagonal(Triangular::lower(), &[0, 1, 2], &[0, 0]).unwrap_err();
         assert_eq!(error.to_string(), Triangular::missing_diagonal(1).to_string());
     }
 }

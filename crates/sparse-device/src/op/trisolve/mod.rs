@@ -37,8 +37,8 @@ algorithms! {
     enum TrisolveAlgorithm needs Needs {
         Waiting = Algorithm::new("waiting", "always: one launch, elements of X wait for those that they need")
             .preprocessing(
-                "the entries in the order of substitution, which is that of levels, found and sorted on the device, \
-                 where rows are more than the device works on at once",
+                "the entries by rows of op(A); in the order of levels, found and sorted on the device, where rows are more \
+                 than the device works on at once and need those just before them",
             ),
         Needs::File(WAITING);
 
@@ -47,7 +47,10 @@ algorithms! {
             "where rows cannot wait for others: a launch for each level with more rows than a work-group, one \
              work-group for those between",
         )
-        .preprocessing("the entries by rows of op(A), sorted on the device; levels of rows, found on the host"),
+        .preprocessing(
+            "the entries by rows of op(A), sorted on the device; levels of rows, found on the device where rows can wait, \
+             else on the host",
+        ),
         Needs::Nothing;
 
         LevelPerLaunch = Algorithm::new("level_per_launch", "never: for comparison, a launch for each level")
@@ -136,7 +139,7 @@ impl TrisolvePlan {
         let substitution: Box<dyn Substitution> = match algorithm {
             TrisolveAlgorithm::MergedLevels => Box::new(by_level(groups, backend.inner.block)?),
             TrisolveAlgorithm::LevelPerLaunch => Box::new(by_level(groups, 0)?),
-            TrisolveAlgorithm::Waiting => Box::new(Waiting::new(backend, dtype, &groups, system, kernel)?),
+            TrisolveAlgorithm::Waiting => Box::new(Waiting::new(backend, dtype, groups, system, kernel)?),
         };
         Ok(Self { choice, substitution, zeros, zero: backend.zeros(1)? })
     }
