@@ -102,6 +102,24 @@ fn check_all_formats<T: Scalar>(cases: Vec<(String, Csr<T>)>, columns: usize) {
 }
 
 #[test]
+fn sums_of_a_long_row_are_not_rounded_to_half_precision_between_entries() {
+    let (rows, length) = (4000, 3000);
+    let offsets: Vec<i32> = (0..=rows).map(|row| if row > 7 { length } else { 0 }).collect();
+    let (columns, ones): (Vec<i32>, _) = ((0..length).collect(), vec![f16::ONE; 3000]);
+    for cpu in backends() {
+        for k in [8, 32, 45] {
+            let mut c = vec![f16::ONE; 4000 * k];
+            let arrays = (&offsets[..], &columns[..], &ones[..]);
+            cpu.multiply_dense((4000, 3000), arrays, &vec![f16::ONE; 3000 * k], k, &mut c).unwrap();
+            let (before, from) = c.split_at(7 * k);
+            let (row, after) = from.split_at(k);
+            assert!(row.iter().all(|&sum| sum == f16::from_f32(3000.0)), "{k} columns");
+            assert!(before.iter().chain(after).all(|&sum| sum == f16::ZERO), "{k} columns");
+        }
+    }
+}
+
+#[test]
 fn products_of_arrays_add_entries_in_order() {
     // Over more than one range and part; the last has columns in no order, and all sums are exact.
     let mut cases = cases::<f64>();

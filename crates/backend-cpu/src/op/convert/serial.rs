@@ -9,9 +9,9 @@ use crate::primitive::fill::{Arrays, try_zeroed, unwritten};
 use sparse_core::op::Duplicates;
 use sparse_core::{Index, Result, Scalar};
 
-/// Entries and lines up to which one thread takes less time than two by parts. f64 on an EPYC (Zen 5), from Python, parts
-/// and one count: CSC of 10 000 rows of 5 in random columns 0.25 and 0.10 ms, of 30 000 0.61 and 0.43; a diagonal of
-/// 50 000 0.20 and 0.08, from its coordinates in any order 0.38 and 0.18.
+/// Entries and lines up to which one thread takes less time than two by parts. f64 on an EPYC (Zen 5), from Python,
+/// parts and one count: CSC of 10 000 rows of 5 in random columns 0.25 and 0.10 ms, of 30 000 0.61 and 0.43; a diagonal
+/// of 50 000 0.20 and 0.08, from its coordinates in any order 0.38 and 0.18.
 const SMALL: usize = 1 << 18;
 
 /// True if so many entries and lines are few.

@@ -1,8 +1,8 @@
 //! `C ← A·B` with few entries in the rows of A: one row after the other, each in order, with its sums in registers.
 //!
-//! Nothing is looked at ahead and no row is treated apart, which take longer than a row of few entries. f64, one thread of
-//! an EPYC (Zen 5), µs of the general kernels and of these, the former with checks: a grid of 60², K = 2 23 and 6, K = 8
-//! 38 and 10; a diagonal of 10 000 48 and 7, 60 and 13; 10 000 rows of 5 in random columns, K = 8, 74 and 46.
+//! Nothing is looked at ahead and no row is treated apart, which take longer than a row of few entries. f64, one thread
+//! of an EPYC (Zen 5), µs of the general kernels and of these, the former with checks: a grid of 60², K = 2 23 and 6, K
+//! = 8 38 and 10; a diagonal of 10 000 48 and 7, 60 and 13; 10 000 rows of 5 in random columns, K = 8, 74 and 46.
 
 use super::thresholds::SpmmThresholds;
 use crate::Cpu;
@@ -16,6 +16,12 @@ use std::ops::Range;
 const WIDE: usize = 32;
 const NARROW: usize = 8;
 
+/// True if sums of a row are in C while its entries are added: those of few columns, or of a type that rounds, stay in
+/// registers.
+fn adds_to_c<T: Scalar>(columns: usize) -> bool {
+    columns > WIDE && size_of::<T>() == size_of::<T::Acc>()
+}
+
 /// True if the rows of A are so short, and none is long.
 pub(super) fn are_short<T: Scalar, I, O: Index>(
     a: Lines<'_, T, I, O>,
@@ -25,7 +31,7 @@ pub(super) fn are_short<T: Scalar, I, O: Index>(
 ) -> bool {
     let thresholds = SpmmThresholds::CPU;
     let entries = match () {
-        () if columns > WIDE => 1,
+        () if adds_to_c::<T>(columns) => 1,
         () if size_of_val(b) <= thresholds.cached_bytes => thresholds.short_rows_in_cache,
         () => thresholds.short_rows,
     };
@@ -71,7 +77,7 @@ impl<T: Scalar, I: Index, O: Index> Vectorize for Rows<'_, T, I, O> {
 
     #[inline(always)]
     fn run<S: Isa>(mut self) {
-        if self.columns > WIDE {
+        if adds_to_c::<T>(self.columns) {
             // SAFETY: `multiply` was promised the offsets and columns of a matrix.
             return unsafe { self.multiply_all() };
         }

@@ -1,9 +1,9 @@
-//! Rows of nodes with several unknowns each, whose entries are in square blocks: those of meshes with several fields, of
-//! Jacobians and of weights that are pruned by blocks.
+//! Rows of nodes with several unknowns each, whose entries are in square blocks: those of meshes with several fields,
+//! of Jacobians and of weights that are pruned by blocks.
 //!
 //! A block has one column for the plan to copy and one run of x for a lane to load, so that an entry takes little more
-//! than its value: 4.4 bytes in place of 6 with 16-bit columns, in f32 with three unknowns, and a third of the loads of x.
-//! Values stay where they are, row by row, since they may change between runs.
+//! than its value: 4.4 bytes in place of 6 with 16-bit columns, in f32 with three unknowns, and a third of the loads of
+//! x. Values stay where they are, row by row, since they may change between runs.
 
 use super::plan::Workspace;
 use super::row_deltas::{EVICTED_CACHES, pays_to_evict_first};
@@ -23,8 +23,8 @@ const PLAN_FILE: &str = "node_blocks";
 /// The most unknowns of a node: `MOST_UNKNOWNS` of the kernels.
 const MOST_UNKNOWNS: usize = 6;
 
-/// Blocks of a row on average from which on they are worth it. Measured on an H200 with one block a row, over a thread a row
-/// with 16-bit columns: 0.8 to 0.9 in f32, 0.8 to 1.5 in f64.
+/// Blocks of a row on average from which on they are worth it. Measured on an H200 with one block a row, over a thread
+/// a row with 16-bit columns: 0.8 to 0.9 in f32, 0.8 to 1.5 in f64.
 const FEWEST_BLOCKS: usize = 2;
 
 /// Bytes of the largest block that a lane takes whole: `LARGE` of the kernels.
@@ -91,8 +91,8 @@ impl Device {
         Ok(if a.mean_length() < FEWEST_BLOCKS * unknowns { 1 } else { unknowns })
     }
 
-    /// The most unknowns of a node for which all entries are in square blocks. Reads the columns if their number, that of
-    /// rows and that of columns have such a divisor.
+    /// The most unknowns of a node for which all entries are in square blocks. Reads the columns if their number, that
+    /// of rows and that of columns have such a divisor.
     pub(super) fn unknowns_of_nodes(&self, a: RawCompressed<'_>) -> Result<usize> {
         let candidates = candidates(a.rows, a.cols, a.nnz());
         if candidates == 0 {
@@ -115,8 +115,8 @@ fn candidates(rows: usize, cols: usize, nnz: usize) -> u32 {
     numbers.map(|n| 1 << n).sum()
 }
 
-/// True if entries shall leave the cache first. Measured on an H200, over plain loads: 0.77 to 0.95 at 58 to 178 MB in f64,
-/// 0.84 to 1.1 at 57 to 97 MB in f32.
+/// True if entries shall leave the cache first. Measured on an H200, over plain loads: 0.77 to 0.95 at 58 to 178 MB in
+/// f64, 0.84 to 1.1 at 57 to 97 MB in f32.
 fn evicts_first(cache_bytes: usize, a: RawCompressed<'_>, unknowns: usize) -> bool {
     let value_bytes = a.values.element_bytes;
     let entries = a.nnz() * value_bytes + a.nnz() / unknowns.pow(2) * a.indices.element_bytes;
@@ -124,9 +124,9 @@ fn evicts_first(cache_bytes: usize, a: RawCompressed<'_>, unknowns: usize) -> bo
     pays_to_evict_first(cache_bytes, bytes, true, 2 * EVICTED_CACHES)
 }
 
-/// The lanes that share the blocks of a row, and the rows that they have: all of a node, or one if blocks are large. Not
-/// more lanes than blocks, of which five of eight have a block on average. Found on an H200 on 18 meshes of two to six unknowns and,
-/// with other numbers, on 28 more: half or twice the lanes take 0.8 to 2.
+/// The lanes that share the blocks of a row, and the rows that they have: all of a node, or one if blocks are large.
+/// Not more lanes than blocks, of which five of eight have a block on average. Found on an H200 on 18 meshes of two to
+/// six unknowns and, with other numbers, on 28 more: half or twice the lanes take 0.8 to 2.
 fn lanes_for(blocks: usize, unknowns: usize, value_bytes: usize) -> (usize, usize) {
     let takes_node = unknowns.pow(2) * value_bytes <= LARGE;
     let most = if takes_node { LANES } else { 8 };

@@ -35,8 +35,8 @@ const LEVELS_AT_ONCE: usize = 8;
 const WIDE: usize = 4;
 
 /// Rows per row that may need one of the 8192 before it in the order in which rows are solved, for rows to be far from
-/// those that they need: then their own order is as good as that of levels. Measured on H200, f32: it takes 0.94 to 1.13
-/// of the time for uniform rows of 3 to 20 entries, citations and shuffled stencils.
+/// those that they need: then their own order is as good as that of levels. Measured on H200, f32: it takes 0.94 to
+/// 1.13 of the time for uniform rows of 3 to 20 entries, citations and shuffled stencils.
 const FAR_PART: usize = 2;
 
 /// Warps for each compute unit that look at rows before they are solved.
@@ -64,9 +64,9 @@ impl RowLanes {
     /// Measured on H100, f32, 17 matrices: to solve, 4 lanes are best for rows of 2 to 5 entries, 8 for 6 to 21 (16
     /// take 1.15 times as long), 16 where the longest row has 30 to 200 times the average, 32 for 770 times (0.9 of
     /// 16). In wide levels, 1 lane takes 0.74 of the time of 4 for rows of 3 entries, 2 take 0.94 for rows of 5, and 4
-    /// take 0.82 of the time of 8 for rows of 9; in their own order (H200) 1 lane takes 0.84 of the time of 2 for rows of
-    /// 5, and 2 take 0.76 of the time of 1 for rows of 11. Levels are found sooner by fewer lanes where rows are short,
-    /// for more rows wait at a time.
+    /// take 0.82 of the time of 8 for rows of 9; in their own order (H200) 1 lane takes 0.84 of the time of 2 for rows
+    /// of 5, and 2 take 0.76 of the time of 1 for rows of 11. Levels are found sooner by fewer lanes where rows are
+    /// short, for more rows wait at a time.
     fn new(mean: usize, longest: usize) -> Self {
         let solve = match longest / mean.max(1) {
             0..16 if mean < 6 => 4,
