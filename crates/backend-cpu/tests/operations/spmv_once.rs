@@ -1,4 +1,5 @@
-//! SpMV of one call, whose columns nobody has checked, against the serial reference: products, and columns out of range.
+//! SpMV of one call, whose columns nobody has checked, against the serial reference: products, and columns out of
+//! range.
 
 use super::spmv::product;
 use crate::common::*;
@@ -83,8 +84,8 @@ fn products_of_one_call_across_the_rows_agree_with_the_reference() {
 /// More entries than the calling thread adds in order; their columns are compared by blocks of rows.
 #[test]
 fn products_of_one_call_along_many_rows_agree_with_the_reference() {
-    let grid = stencil_5::<f64>(140, 140).unwrap();
-    for a in [grid, uniform(15_000, 400, 5, 1).unwrap(), uniform(1500, 3000, 60, 2).unwrap()] {
+    let grid = stencil_5::<f64>(190, 190).unwrap();
+    for a in [grid, uniform(30_000, 400, 5, 1).unwrap(), uniform(3500, 3000, 60, 2).unwrap()] {
         let expected = product(&Reference, &a, Op::None, &PlanOptions::default(), (1.0, 0.0)).unwrap();
         for cpu in backends() {
             assert_eq!(multiply_once(cpu, &a, a.ncols(), a.indices()).unwrap(), expected);

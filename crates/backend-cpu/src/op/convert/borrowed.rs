@@ -1,9 +1,9 @@
 //! Conversions of arrays in the caller's memory, which are checked by all threads and not copied.
 
 use super::bucket::Coordinates;
-use super::compress::{along_other_axis, by_major, compressed};
-use super::serial;
+use super::compress::{by_major, compressed};
 use super::transpose::Lines;
+use super::{compress, serial};
 use crate::Cpu;
 use crate::op::compiled::{borrowed_table, find};
 use crate::parallel::{CHUNK, rows_by_entries, split_mut};
@@ -29,8 +29,7 @@ type Sort<T, I, O> = fn(&Cpu, &[O], &mut [I], &mut [T]);
 type AddToDense<T, I, O> = fn(&Cpu, usize, Lines<'_, T, I, O>, &mut [T]) -> bool;
 
 impl<T: Scalar, I: Index, O: Index> Functions<T, I, O> {
-    pub(in crate::op) const ALL: Self =
-        Self { along_other_axis: across, add_up, sort: sort_in_place, add_to_dense };
+    pub(in crate::op) const ALL: Self = Self { along_other_axis, add_up, sort: sort_in_place, add_to_dense };
 }
 
 /// Lines of entries in any order, with duplicates added.
@@ -39,7 +38,7 @@ fn add_up<T: Scalar, I: Index, O: Index>(
     extents: (usize, usize),
     entries: Coordinates<'_, T, I>,
 ) -> Result<Arrays<T, I, O>> {
-    if serial::is_small(entries.values.len(), extents.0) {
+    if serial::are_few(entries.values.len(), extents.0) {
         // SAFETY: `compress_coo` has compared both indices.
         return unsafe { serial::add_up(cpu, extents.0, entries) };
     }
@@ -47,15 +46,16 @@ fn add_up<T: Scalar, I: Index, O: Index>(
 }
 
 /// The lines along the other axis, where there are `minor`; `None` if an index is not below that.
-fn across<T: Scalar, I: Index, O: Index>(
+fn along_other_axis<T: Scalar, I: Index, O: Index>(
     cpu: &Cpu,
     minor: usize,
     lines: Lines<'_, T, I, O>,
 ) -> Result<Option<Arrays<T, I, O>>> {
     if serial::is_small(lines.1.len(), minor) {
-        return serial::along_other_axis(cpu, minor, lines);
+        // SAFETY: `csr_to_csc` has compared the offsets.
+        return unsafe { serial::along_other_axis(cpu, minor, lines) };
     }
-    along_other_axis(cpu, minor, lines)
+    compress::along_other_axis(cpu, minor, lines)
 }
 
 /// Adds the entries of each row to the rows of a dense matrix by rows; false if a column is not below `cols`.

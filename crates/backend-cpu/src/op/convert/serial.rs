@@ -9,18 +9,32 @@ use crate::primitive::fill::{Arrays, try_zeroed, unwritten};
 use sparse_core::op::Duplicates;
 use sparse_core::{Index, Result, Scalar};
 
-/// Entries and lines up to which one thread takes less time than two by parts. f64 on an EPYC (Zen 5), from Python,
-/// parts and one count: CSC of 10 000 rows of 5 in random columns 0.25 and 0.10 ms, of 30 000 0.61 and 0.43; a diagonal
-/// of 50 000 0.20 and 0.08, from its coordinates in any order 0.38 and 0.18.
-const SMALL: usize = 1 << 18;
+/// Entries and lines up to which CSR becomes CSC sooner by one thread than by two in parts. f64, two quiet cores of an
+/// EPYC (Zen 5), µs of one and of two: 10 000 rows of 5 in random columns 80 and 121, 20 000 181 and 202, 40 000 414
+/// and 432; a diagonal of 100 000 179 and 303; rows of 60, 1500 of them 114 and 120, 4000 345 and 262.
+const SMALL: usize = 1 << 17;
 
-/// True if so many entries and lines are few.
+/// Entries and lines up to which this holds for coordinates, and the entries of a line on average: lines are sorted one
+/// by one. As above, in any order: 3000 rows of 5 66 and 109, 20 000 rows of 2 316 and 268, 1000 rows of 41 556 and
+/// 164.
+const FEW_COORDINATES: usize = 1 << 15;
+const SHORT: usize = 8;
+
+/// True if a matrix with `entries` entries is converted to its `lines` lines along the other axis by one thread.
 pub(super) fn is_small(entries: usize, lines: usize) -> bool {
-    entries <= SMALL && lines <= SMALL
+    entries.max(lines) <= SMALL
+}
+
+/// True if `entries` coordinates are grouped to `lines` lines by one thread.
+pub(super) fn are_few(entries: usize, lines: usize) -> bool {
+    entries.max(lines) <= FEW_COORDINATES && entries <= SHORT * lines
 }
 
 /// The lines along the other axis, where there are `minor`; `None` if an index is not below that.
-pub(super) fn along_other_axis<T: Scalar, I: Index, O: Index>(
+///
+/// # Safety
+/// The offsets ascend from 0 to the number of indices and of values.
+pub(super) unsafe fn along_other_axis<T: Scalar, I: Index, O: Index>(
     cpu: &Cpu,
     minor: usize,
     (offsets, indices, values): Lines<'_, T, I, O>,
@@ -28,7 +42,7 @@ pub(super) fn along_other_axis<T: Scalar, I: Index, O: Index>(
     if !cpu.lies_below(indices, minor) {
         return Ok(None);
     }
-    // SAFETY: the indices have been compared.
+    // SAFETY: the indices have been compared, and each of them is put below, by the caller's promise.
     let mut places = unsafe { Places::new(minor, indices, values) }?;
     let mut entry = 0;
     for (line, end) in offsets[1..].iter().enumerate() {
@@ -45,7 +59,7 @@ pub(super) fn along_other_axis<T: Scalar, I: Index, O: Index>(
 /// Lines of coordinates by their major indices, of which there are `major`, with duplicates added.
 ///
 /// # Safety
-/// Major indices are below `major`, and there are as many as values.
+/// There are equally many major indices, minor indices and values, and major indices are below `major`.
 pub(super) unsafe fn add_up<T: Scalar, I: Index, O: Index>(
     cpu: &Cpu,
     major: usize,
@@ -80,10 +94,10 @@ struct Places<T, I, O> {
 }
 
 impl<T: Scalar, I: Index, O: Index> Places<T, I, O> {
-    /// Places for as many entries as `values` in `lines` lines.
+    /// Places for the entries with these `values` in `lines` lines.
     ///
     /// # Safety
-    /// `line_of` has as many lines as there are values, all of them are below `lines`, and each entry is put before the arrays are
+    /// `line_of` has a line for each value, all of them are below `lines`, and each entry is put before the arrays are
     /// read.
     unsafe fn new(lines: usize, line_of: &[I], values: &[T]) -> Result<Self> {
         // One more than offsets: the length of line k is counted at k + 2, where the place of line k + 1 begins.
@@ -136,15 +150,19 @@ mod tests {
         let (offsets, indices) = ([0, 0, 3, 4, 4, 6], [2, 0, 2, 3, 1, 0]);
         let values: Vec<_> = (0..6).map(f64::from).collect();
         let lines = (&offsets[..], &indices[..], &values[..]);
-        let found = along_other_axis::<f64, i32, i32>(&cpu, 5, lines).unwrap().unwrap();
+        // SAFETY: the offsets ascend from 0 to 6 here, and to 0 below.
+        let found = unsafe { along_other_axis::<f64, i32, i32>(&cpu, 5, lines) }.unwrap().unwrap();
         assert_eq!(found.offsets, [0, 2, 3, 5, 6, 6]);
         assert_eq!(found.indices, [1, 4, 4, 1, 1, 2]);
         assert_eq!(found.values, [1.0, 5.0, 4.0, 0.0, 2.0, 3.0]);
         for outside in [-1, 5, i32::MIN] {
             let indices = [2, 0, 2, 3, outside, 0];
-            assert!(along_other_axis(&cpu, 5, (&offsets[..], &indices[..], &values[..])).unwrap().is_none());
+            // SAFETY: as above.
+            let found = unsafe { along_other_axis(&cpu, 5, (&offsets[..], &indices[..], &values[..])) };
+            assert!(found.unwrap().is_none());
         }
-        let empty = along_other_axis::<f64, i32, i32>(&cpu, 2, (&[0], &[], &[])).unwrap().unwrap();
+        // SAFETY: as above.
+        let empty = unsafe { along_other_axis::<f64, i32, i32>(&cpu, 2, (&[0], &[], &[])) }.unwrap().unwrap();
         assert_eq!(empty.offsets, [0, 0, 0]);
     }
 

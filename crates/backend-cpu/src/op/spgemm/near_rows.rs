@@ -77,7 +77,7 @@ impl<Acc: Accumulator> NearSums<Acc> {
                 count += 1;
             }
         }
-        // SAFETY: so many elements behind the last have been written.
+        // SAFETY: the `count` elements behind the last have been written.
         unsafe {
             columns.set_len(columns.len() + count);
             values.set_len(values.len() + count);

@@ -25,9 +25,10 @@ use std::ops::Range;
 /// The most ranges of C: each reads all columns of A that lie anywhere.
 const RANGES: usize = 8;
 
-/// Elements of work that count as one where ranges get threads, each of which reads all columns: 50 000 entries in random
-/// columns, K = 8, take one thread 0.13 ms and two 0.37.
-const RANGE_ELEMENTS: usize = 8;
+/// Elements of work that count as one where columns are scattered: every thread reads all of them then. f64 on two
+/// quiet cores, µs of one thread and of two: 50 000 rows of 2 in random columns, K = 2, 233 and 400, 40 000 rows of 5,
+/// K = 8, 525 and 716, 4000 rows of 60 352 and 356; but a grid of 140² 139 and 90, where a range has its own parts.
+const SCATTERED_ELEMENTS: usize = 16;
 
 /// Columns of A by which C is cut into ranges of equal work.
 const SAMPLES: usize = 1024;
@@ -196,10 +197,12 @@ fn add_ranges<T: Scalar, I: Index, O: Index>(
     (b, columns): (&[T], usize),
     c: &mut [T],
 ) {
-    let work = a.indices.len().saturating_mul(columns) / SpmmThresholds::CPU.products_per_element;
-    let work = work / RANGE_ELEMENTS;
-    let count = if cpu.threads_for(work).is_some() { cpu.threads().min(RANGES) } else { 1 };
-    let ranges = ranges_of_equal_work(a.indices, c.len() / columns, count);
+    let rows = c.len() / columns;
+    let work = (a.indices.len() + rows).saturating_mul(columns) / SpmmThresholds::CPU.products_per_element;
+    let most = cpu.threads().min(RANGES);
+    let shared = if are_scattered(parts, rows, most) { work / SCATTERED_ELEMENTS } else { work };
+    let count = if cpu.threads_for(shared).is_some() { most } else { 1 };
+    let ranges = ranges_of_equal_work(a.indices, rows, count);
     let elements: Vec<_> = ranges.iter().map(|range| range.start * columns..range.end * columns).collect();
     let tasks = ranges.into_iter().zip(split_mut(c, &elements)).collect();
     cpu.for_each(work, tasks, |(range, c): (Range<usize>, &mut [T])| {
@@ -210,6 +213,12 @@ fn add_ranges<T: Scalar, I: Index, O: Index>(
             }
         }
     });
+}
+
+/// True if the columns of a part reach over more than half of one of `count` ranges of C's rows, on average.
+fn are_scattered(parts: &[Part], rows: usize, count: usize) -> bool {
+    let reach: usize = parts.iter().map(|part| part.columns.len()).sum();
+    2 * count * (reach / parts.len().max(1)) > rows
 }
 
 /// At most `count` ranges that cover `0..rows`, with about as many of the indices in each.

@@ -29,9 +29,9 @@ pub(super) struct SpmmThresholds {
     /// Expected calls from which on the plan looks for groups: finding them takes about as long as a product, of which
     /// they save a third.
     pub(super) calls_of_groups: usize,
-    /// Products that take as long as one element of other operations, by whose number threads get work: with 48 000
-    /// products a hand-over to threads took twice as long as one thread for all, with 400 000 (10 000 rows of 5, K = 8,
-    /// f64) 0.93 of the time.
+    /// Products that take as long as one element of other operations, by whose number threads get work. f64, K = 2, two
+    /// quiet cores, one thread and two, the other asleep before, µs: 10 000 rows of 5 (100 000 products) 32 and 42, a
+    /// grid of 140² (195 000) 73 and 54, 20 000 rows of 5 79 and 65.
     pub(super) products_per_element: usize,
 }
 
@@ -47,6 +47,6 @@ impl SpmmThresholds {
         streamed_bytes: 64 << 20,
         rows_of_group: 8,
         calls_of_groups: 4,
-        products_per_element: 16,
+        products_per_element: 12,
     };
 }

@@ -48,7 +48,10 @@ pub(super) struct SpmvThresholds {
     /// Python, blocks of rows and in order: 5 entries a row in random columns, 1000 rows 6.4 and 3.7 µs, 3000 16.6 and
     /// 8.2, 10 000 42 and 28; a grid of 60² 11.8 and 9.8. In order alone 30 000 rows take 243 µs, SciPy's loop 230.
     pub(super) in_order: usize,
-    /// The same of rows that mostly are as long as the one before, whose ends any processor foresees.
+    /// The same of rows that mostly are as long as the one before, whose ends any processor foresees, where each row
+    /// counts as two entries more. f64, two quiet cores, µs in order and by blocks, the other thread asleep before: a
+    /// grid of 140² 44 and 52, of 180² 76 and 73, of 250² 153 and 107; a diagonal of 50 000 49 and 48, of 100 000 160
+    /// and 75; 15 000 rows of 5 in random columns 36 and 46, 30 000 84 and 68; a band of 41 with 3000 rows 38 and 53.
     pub(super) in_order_if_regular: usize,
 }
 
@@ -65,7 +68,7 @@ impl SpmvThresholds {
         entries_per_sum_of_two: 2,
         serial_scatter: 3 << 17,
         in_order: 1 << 16,
-        in_order_if_regular: 3 << 17,
+        in_order_if_regular: 5 << 15,
     };
 
     /// True if a product of one call along the rows between these offsets adds their entries in order.
@@ -78,6 +81,6 @@ impl SpmvThresholds {
             });
             8 * rows_alike.count() >= 7 * rows.saturating_sub(1)
         };
-        entries.max(rows) <= self.in_order || entries.max(rows) <= self.in_order_if_regular && is_regular()
+        entries.max(rows) <= self.in_order || entries + 2 * rows <= self.in_order_if_regular && is_regular()
     }
 }

@@ -41,8 +41,8 @@ impl<I: Index, O: Index> TriangleRows<I, O> {
         Some(Self { spans, ..rows })
     }
 
-    /// The rows with a copy of their columns and the places of their values, in the order of substitution: read from the
-    /// last row of an upper triangle on, rows in the order of A took 1.4 times as long with 20 scattered entries.
+    /// The rows with a copy of their columns and the places of their values, in the order of substitution: read from
+    /// the last row of an upper triangle on, rows in the order of A took 1.4 times as long with 20 scattered entries.
     /// `lengths` are their numbers of entries.
     pub(super) fn copied(entries: &Entries<'_, I, O>, lengths: &[usize]) -> Self {
         let (mut total, mut starts) = (0, vec![0; lengths.len()]);
@@ -105,14 +105,14 @@ impl<I: Index, O: Index> TriangleRows<I, O> {
         Some([O::cast(others.start), O::cast(others.end)])
     }
 
-    /// The entries but the diagonal of the row that is solved after so many.
+    /// The entries but the diagonal of the row at `position` in the order of substitution.
     #[inline(always)]
     fn span(&self, position: usize) -> Range<usize> {
         let [start, end] = self.spans[position];
         start.as_usize()..end.as_usize()
     }
 
-    /// The entries on the diagonal of the row that is solved after so many, which has these other ones.
+    /// The entries on the diagonal of the row at `position`, whose other entries are `others`.
     #[inline(always)]
     fn diagonal(&self, position: usize, others: &Range<usize>) -> Range<usize> {
         match (&self.copy, self.has_diagonal) {
