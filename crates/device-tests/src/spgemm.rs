@@ -249,8 +249,8 @@ pub fn merges_are_those_of_the_reference(library: &Library) {
     }
 }
 
-/// First calls with more rows than a sample takes in place of all: those that are like their neighbours merge; rows in a
-/// scattered order, most rows without entries, and a row that is too long and in no sample have bins.
+/// First calls with more rows than a sample takes in place of all: those that are like their neighbours merge; rows in
+/// a scattered order, most rows without entries, and a row that is too long and in no sample have bins.
 pub fn merges_of_many_rows_are_those_of_the_reference(library: &Library) {
     let cross = [[0, -1, 0], [0, 0, -1], [0, 0, 0], [0, 0, 1], [0, 1, 0]];
     let grid = stencil([1, 150, 130], &cross);

@@ -1,7 +1,7 @@
-// csr_spmv_node_blocks: y <- alpha A x + beta y for compressed rows whose entries are in square blocks, as node_blocks.cu
-// finds them: UNKNOWNS rows of a node have the same columns, which come in runs of UNKNOWNS.
-// A power of two of lanes per node, or per row where a block is too large for the registers of a lane; a lane takes a block, or
-// its row of it, a step. A fixed tree adds the lanes.
+// csr_spmv_node_blocks: y <- alpha A x + beta y for compressed rows whose entries are in square blocks, those that
+// node_blocks.cu finds: UNKNOWNS rows of a node have the same columns, which come in runs of UNKNOWNS.
+// A power of two of lanes per node, or per row where a block is too large for the registers of a lane; a lane takes a
+// block, or its row of it, a step. A fixed tree adds the lanes.
 // Reads values and offsets once, a column once for each block, gathers x by runs, in words, writes y once.
 // Macros: SCALAR, IDX, OFF, CONJ (1 conjugates A), UNKNOWNS (1 to 6), LARGE = 144 (bytes of the largest block that a lane
 // takes whole).   Launch: any number of blocks of whole warps, up to 256 threads.

@@ -1,8 +1,7 @@
 // node_blocks: the square blocks of a matrix whose nodes have several unknowns each.
-// Entries are in blocks of so many unknowns if each so many rows have the same columns, and these come in runs as long; rows
-// and runs begin at multiples of the number.
-// LANES lanes per node, striding over the grid; find reads offsets and indices once for each number of unknowns, until one
-// block is wrong; columns reads offsets and one index of each block.
+// With n unknowns, rows i n to i n + n - 1 have the same columns, which come in runs of n from multiples of n on.
+// LANES lanes per node, striding over the grid; find reads offsets and indices once for each number of unknowns, until
+// one block is wrong; columns reads offsets and one index of each block.
 // Macros: IDX, OFF, LANES = 8 (per node).   Launch: any number of blocks of whole warps, up to 256 threads.
 #include "grid.cuh"
 #include "index.cuh"

@@ -1,7 +1,7 @@
 // trisolve_places: the entries of a triangle of op(A) in the order of substitution, for trisolve_waiting.cu. Entries are
 // grouped by rows as in trisolve.cu. Rows are first numbered as they are solved: row i of a lower triangle is number i,
 // of an upper one number rows - 1 - i. Place p of the order has number order[p], or p where `order` is null.
-// trisolve_places_rows: of rows in the order of their numbers: found <- what is known of them, from zeros; diagonals[p] <-
+// trisolve_places_rows: of rows in the order of their numbers: found <- their counts, from zeros; diagonals[p] <-
 // the position of the entry on the diagonal of number p, -1 if there are several or none.
 // trisolve_places_count: row_of[p] <- the row of place p, place_of[number] <- p, counts[p] <- the entries of the
 // triangle and of the diagonal in that row.
@@ -39,7 +39,7 @@ static __device__ unsigned int of_team(unsigned int bits, int width)
     return bits >> lane_index() / width * width & ALL_LANES >> (WARP - width);
 }
 
-// What is known of the rows.
+// Counts of the rows.
 struct Found
 {
     // rows - the first row without an entry on the diagonal, or 0.
@@ -55,7 +55,7 @@ struct Max
     __device__ unsigned long long operator()(unsigned long long a, unsigned long long b) const { return max(a, b); }
 };
 
-// The position of the diagonal for all lanes of a team, of which each has found so many and the position of one.
+// The position of the diagonal of a row, for all of its lanes: each has found `found` entries of it, one at `position`.
 static __device__ long long only_diagonal(int found, long long position, int width)
 {
     // Where there is one entry, the other lanes have -1.

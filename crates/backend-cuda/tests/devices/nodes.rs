@@ -9,7 +9,8 @@ use sparse_core::{Backend, Csr, PlanOptions, Scalar, Space, SparseFormat, c32, c
 /// Nodes in a ring, whose rows fill a device; each has up to six neighbours, itself among them.
 const NODES: usize = 17_003;
 
-/// The rows of `unknowns` unknowns of [`NODES`] nodes, with small integers; the last entry in another column if it `is_moved`.
+/// The rows of `unknowns` unknowns of [`NODES`] nodes, with small integers; the last entry in another column if it
+/// `is_moved`.
 fn ring<T: Scalar>(unknowns: usize, is_moved: bool) -> Csr<T> {
     let n = NODES * unknowns;
     let neighbours = |node: usize| {

@@ -1,4 +1,5 @@
-//! Products of a sparse matrix with a vector or a dense matrix: the options of `nnz spmv` and `nnz spmm`, and their steps.
+//! Products of a sparse matrix with a vector or a dense matrix: the options of `nnz spmv` and `nnz spmm`, and their
+//! steps.
 
 mod multiply;
 

@@ -47,8 +47,8 @@ pub(super) fn was_closed(header: &[u8]) -> bool {
     header.get(MAGIC.len()).is_none_or(|flags| flags & NOT_CLOSED == 0)
 }
 
-/// Fails with what is damaged. An empty file has no pages. Of one that was not closed the last commit may be incomplete:
-/// then the one before it must be whole, which redb takes.
+/// Fails with what is damaged. An empty file has no pages. Of one that was not closed the last commit may be
+/// incomplete: then the one before it must be whole, which redb takes.
 pub(super) fn check(storage: &impl StorageBackend) -> io::Result<()> {
     let length = storage.len()?;
     if length == 0 {

@@ -65,8 +65,8 @@ impl ArrayBody {
         DeviceArray::receive(body).await.map(Self::OnDevice)
     }
 
-    /// Bytes of the array: as it was received, as it is inflated, as it is read, and as values of `dtype`, or of its own
-    /// type without one. Integers of one byte are read as eight.
+    /// Bytes of the array: as it was received, as it is inflated, as it is read, and as values of `dtype`, or of its
+    /// own type without one. Integers of one byte are read as eight.
     pub(crate) fn array_bytes(&self, dtype: Option<DType>, task: &Task) -> Result<u64, Problem> {
         match self {
             Self::Received(received) => Ok(array_bytes(&received.layout()?, received.len()?, dtype)),

@@ -1,9 +1,9 @@
 //! Rows by classes of lengths in one launch: a few lanes for each short row, more for the others, which a list has, and
 //! several work-groups for the longest.
 //!
-//! A row that several work-groups share costs a partial sum and a counter for each 2048 entries, all others nothing, where
-//! segments of equal numbers of entries take two partial sums a part and a second launch. It is the fastest where most
-//! rows are short or alike and x is gathered from beyond the first cache.
+//! A row that several work-groups share costs a partial sum and a counter for each 2048 entries, all others nothing,
+//! where segments of equal numbers of entries take two partial sums a part and a second launch. It is the fastest where
+//! most rows are short or alike and x is gathered from beyond the first cache.
 
 use super::plan::Workspace;
 use super::row_deltas::ColumnPattern;
@@ -26,8 +26,8 @@ const MIDDLE_LANES: usize = 8;
 /// 8-byte words of a slice: those of `Slice` of the kernels.
 const SLICE_WORDS: usize = 5;
 
-/// Entries of a short row for each of its lanes, at most, where lengths are not alike: two steps. Measured on an H200 on
-/// 31 power laws, clauses, nets and texts, over four steps: 0.98 in f32, 0.97 in f64, 0.92 to 1.04.
+/// Entries of a short row for each of its lanes, at most, where lengths are not alike: two steps. Measured on an H200
+/// on 31 power laws, clauses, nets and texts, over four steps: 0.98 in f32, 0.97 in f64, 0.92 to 1.04.
 const ENTRIES_PER_LANE: usize = 8;
 
 /// As [`ENTRIES_PER_LANE`], where a row has one lane: three steps.
@@ -185,8 +185,8 @@ fn is_large(backend: &Device, a: RawCompressed<'_>) -> bool {
 }
 
 /// True if entries should be evicted from the cache first: a product has more than five sixths of the cache's bytes.
-/// Measured, time of loads that are evicted first over plain ones, on an H200 of 60 MiB: 0.74 to 1.06 from 50 MB on, 0.96
-/// on average, 0.91 to 1.24 below.
+/// Measured, time of loads that are evicted first over plain ones, on an H200 of 60 MiB: 0.74 to 1.06 from 50 MB on,
+/// 0.96 on average, 0.91 to 1.24 below.
 fn evicts_first(backend: &Device, a: RawCompressed<'_>) -> bool {
     6 * product_bytes(a) > 5 * backend.properties().cache_bytes
 }
@@ -200,8 +200,8 @@ fn product_bytes(a: RawCompressed<'_>) -> usize {
 }
 
 /// Lanes for each short row of `mean` entries. Where lengths are not alike the average is that of rows of which at most
-/// 32 entries count: a few long rows do not make the others longer. Measured on an H200 on 16 power laws, nets and texts, over
-/// lanes by the average of all: 0.88 to 1.00.
+/// 32 entries count: a few long rows do not make the others longer. Measured on an H200 on 16 power laws, nets and
+/// texts, over lanes by the average of all: 0.88 to 1.00.
 pub(super) fn lanes_for(mean: usize, from: &LanesFrom) -> usize {
     match mean {
         _ if mean >= from.eight_lanes => 8,
@@ -211,9 +211,9 @@ pub(super) fn lanes_for(mean: usize, from: &LanesFrom) -> usize {
     }
 }
 
-/// The lanes of skewed rows of a matrix that is read from memory, where a row shall be read at once. Measured on an H200
-/// on six matrices of 6 to 19 entries, over lanes by the other numbers: 0.84 to 1.00 in f32 and f64. Four
-/// lanes over two at 7 entries: 0.96, but 1.14 where half of the entries are duplicates and x is near.
+/// The lanes of skewed rows of a matrix that is read from memory, where a row shall be read at once. Measured on an
+/// H200 on six matrices of 6 to 19 entries, over lanes by the other numbers: 0.84 to 1.00 in f32 and f64. Four lanes
+/// over two at 7 entries: 0.96, but 1.14 where half of the entries are duplicates and x is near.
 fn from_memory(value_bytes: usize) -> &'static LanesFrom {
     match value_bytes {
         ..8 => &LanesFrom { two_lanes: 4, four_lanes: 8, eight_lanes: 10 },
@@ -221,9 +221,9 @@ fn from_memory(value_bytes: usize) -> &'static LanesFrom {
     }
 }
 
-/// The lanes of alike rows of fewer than [`SHORT_AND_SCATTERED`] entries whose columns are scattered. Measured on an H200
-/// on shuffled meshes and random columns: four over two 0.93 to 1.01 in f32 and 0.89 to 1.00 in f64 from 6 entries on, 1.04 and
-/// 1.08 at 5; two over one 0.98 to 1.00 and 0.92 to 1.00 at 3 and 4.
+/// The lanes of alike rows of fewer than [`SHORT_AND_SCATTERED`] entries whose columns are scattered. Measured on an
+/// H200 on shuffled meshes and random columns: four over two 0.93 to 1.01 in f32 and 0.89 to 1.00 in f64 from 6 entries
+/// on, 1.04 and 1.08 at 5; two over one 0.98 to 1.00 and 0.92 to 1.00 at 3 and 4.
 fn lanes_of_scattered(mean: usize) -> usize {
     match mean {
         ..3 => 1,
@@ -233,8 +233,8 @@ fn lanes_of_scattered(mean: usize) -> usize {
 }
 
 /// The most lanes with which all rows run at once, if there are two and rows of 17 entries: side by side, rows of
-/// scattered columns read the same part of x. Measured with two and eight lanes, f32: 24.0 and 35.4 µs at 48 entries, 29.3
-/// and 42.4 at 64; with four and eight, f64: 27.8 and 34.6 at 128.
+/// scattered columns read the same part of x. Measured with two and eight lanes, f32: 24.0 and 35.4 µs at 48 entries,
+/// 29.3 and 42.4 at 64; with four and eight, f64: 27.8 and 34.6 at 128.
 fn lanes_of_long_scattered(rows: usize, mean: usize, units: usize) -> Option<usize> {
     if mean < 17 { None } else { lanes_at_once(&[8, 4, 2], rows, units) }
 }

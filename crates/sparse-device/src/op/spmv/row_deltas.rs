@@ -1,5 +1,5 @@
-//! Compressed rows with columns of 16 bits: for each 32 neighbouring rows a base, or those of 16 windows of columns, and
-//! a delta for each entry. A lane takes a short row, several lanes a longer one.
+//! Compressed rows with columns of 16 bits: for each 32 neighbouring rows a base, or those of 16 windows of columns,
+//! and a delta for each entry. A lane takes a short row, several lanes a longer one.
 
 use super::choice_by_lengths::DeltaPatterns;
 use super::plan::Workspace;
@@ -16,25 +16,28 @@ const ROWS: usize = LANES;
 /// Samples of 16, one of each [`ROWS`] rows, that must agree for a pattern: in blocks of four rows 12 do.
 const AGREEING: usize = 11;
 
-/// The windows of columns that [`ROWS`] rows have, where one of 65536 columns is not enough: those of far diagonals, or of
-/// unknowns that are numbered one kind after the other, are in several. Each has 4096.
+/// The windows of columns that [`ROWS`] rows have, where one of 65536 columns is not enough: those of far diagonals, or
+/// of unknowns that are numbered one kind after the other, are in several. Each has 4096.
 const WINDOWS: usize = 16;
 
-/// Rows of which a plan first finds out whether their columns are in few windows: of all it takes three to five products.
+/// Rows of which a plan first finds out whether their columns are in few windows: of all it takes three to five
+/// products.
 const FIRST_ROWS: usize = 1 << 14;
 
 /// Average entries per row from which on windows pay only where the cache holds the matrix.
 const LONG_FOR_WINDOWS: usize = 24;
 
-/// Average entries per row from which on lanes whose loads leave the cache first read two words of 8-byte values at once.
+/// Average entries per row from which on lanes whose loads leave the cache first read two words of 8-byte values at
+/// once.
 const LONG_FOR_TWO_WORDS: usize = 10;
 
-/// Average entries per row from which on rows of 4-byte values that are read from memory have four lanes, not two. Measured
-/// on an H200 on 27 points of 72 to 240 MB, four over two: 0.73 to 0.90, cold 0.63 to 0.94; 1.03 (cold 0.80) at 21 entries,
-/// 1.15 at 16, and 1.04 to 1.07 at 24 to 27 where the cache holds them.
+/// Average entries per row from which on rows of 4-byte values that are read from memory have four lanes, not two.
+/// Measured on an H200 on 27 points of 72 to 240 MB, four over two: 0.73 to 0.90, cold 0.63 to 0.94; 1.03 (cold 0.80)
+/// at 21 entries, 1.15 at 16, and 1.04 to 1.07 at 24 to 27 where the cache holds them.
 const LONG_FROM_MEMORY: usize = 24;
 
-/// How many times the cache a matrix takes at most whose entries leave it first; twice as many where lanes read two words.
+/// The size of the largest matrix whose entries leave the cache first, in caches; twice that where lanes read two
+/// words.
 pub(super) const EVICTED_CACHES: usize = 2;
 
 /// The file of the kernel whose loads leave the cache first, on devices that have such loads.
@@ -192,16 +195,16 @@ impl RowDeltas {
 }
 
 impl Device {
-    /// True if lanes of rows that are not short read words of 16 bytes of such values. Those of 2 bytes are read one after
-    /// the other: words of four entries take 1.10 of the time, of eight 1.18.
+    /// True if lanes of rows that are not short read words of 16 bytes of such values. Those of 2 bytes are read one
+    /// after the other: words of four entries take 1.10 of the time, of eight 1.18.
     pub(super) fn reads_words(&self, value_bytes: usize) -> bool {
         !self.has_barriers() && value_bytes >= 4
     }
 
-    /// True if columns in several windows take less time than columns as they are. Measured on an H200 on 16 matrices of
-    /// far diagonals, saddle points and several fields, over classes of lengths, where it is true: 0.62 to 1.01, 0.79 on
-    /// average in f32, 0.72 to 0.98, 0.90 on average in f64; elsewhere 0.90 to 1.19. Not measured where lanes meet at
-    /// barriers.
+    /// True if columns in several windows take less time than columns as they are. Measured on an H200 on 16 matrices
+    /// of far diagonals, saddle points and several fields, over classes of lengths, where it is true: 0.62 to 1.01,
+    /// 0.79 on average in f32, 0.72 to 0.98, 0.90 on average in f64; elsewhere 0.90 to 1.19. Not measured where lanes
+    /// meet at barriers.
     fn pays_for_windows(&self, a: RawCompressed<'_>) -> bool {
         let (bytes, cache_bytes) = (product_bytes(a), self.properties().cache_bytes);
         let most = if a.mean_length() < LONG_FOR_WINDOWS { 2 * cache_bytes } else { cache_bytes };
@@ -251,12 +254,12 @@ fn product_bytes(a: RawCompressed<'_>) -> usize {
     a.nnz() * (value_bytes + size_of::<u16>()) + a.rows * (a.offsets.element_bytes + 2 * value_bytes)
 }
 
-/// True from seven tenths of the cache, nine where words are read, to `most` times the cache: entries that leave first leave
-/// x and a part of the entries there for the next product. Measured, time of loads that leave first over plain ones, on an
-/// H100 of 50 MiB: 0.75 to 0.97 at 54 to 95 MB, 1.01 on roads of 90 MB; on an H200 of 60 MiB with a thread a row: 1.05 to
-/// 1.23 at 35 to 42 MB, 0.82 to 1.00 from 43 MB on, with words 1.02 to 1.4 at 46 to 55 MB, 0.75 to 1.03 at 57 to 119 MB, and
-/// 1.04 to 1.26 at 138 to 154 MB; with two words of f64 0.86 to 1.00 at 131 to 251 MB, 0.91 on average of twelve bands and
-/// meshes (cold 0.91 to 1.09), 1.04 at 400 MB.
+/// True from seven tenths of the cache, nine where words are read, to `most` times the cache: entries that leave first
+/// leave x and a part of the entries there for the next product. Measured, time of loads that leave first over plain
+/// ones, on an H100 of 50 MiB: 0.75 to 0.97 at 54 to 95 MB, 1.01 on roads of 90 MB; on an H200 of 60 MiB with a thread
+/// a row: 1.05 to 1.23 at 35 to 42 MB, 0.82 to 1.00 from 43 MB on, with words 1.02 to 1.4 at 46 to 55 MB, 0.75 to 1.03
+/// at 57 to 119 MB, and 1.04 to 1.26 at 138 to 154 MB; with two words of f64 0.86 to 1.00 at 131 to 251 MB, 0.91 on
+/// average of twelve bands and meshes (cold 0.91 to 1.09), 1.04 at 400 MB.
 pub(super) fn pays_to_evict_first(cache_bytes: usize, bytes: usize, reads_words: bool, most: usize) -> bool {
     let tenths = if reads_words { 9 } else { 7 };
     10 * bytes > tenths * cache_bytes && bytes <= most * cache_bytes
@@ -271,8 +274,8 @@ pub(super) fn pays_to_evict_first(cache_bytes: usize, bytes: usize, reads_words:
 ///
 /// Where each reads one entry after the other, it has at least five, four if values have 8 bytes. Measured on an H100
 /// with one, two, four and eight lanes: 19.8 and 18.0 µs by the first two at 11 entries, 9.5 by two and 10.7 by four at
-/// 18, 13.0 by four and 12.8 by two at 21, 12.1 by eight and 12.6 by four at 41 (f32); 27.6 by four and more by two at 18
-/// (f64).
+/// 18, 13.0 by four and 12.8 by two at 21, 12.1 by eight and 12.6 by four at 41 (f32); 27.6 by four and more by two at
+/// 18 (f64).
 pub(super) fn lanes_for(mean: usize, value_bytes: usize, reads_words: bool) -> usize {
     let most = match reads_words {
         true => (mean * value_bytes / 28).clamp(if mean < 10 { 1 } else { 2 }, most_lanes(value_bytes)),
@@ -293,10 +296,10 @@ fn fewer_at_once(lanes: usize, rows: usize, units: usize) -> usize {
     lanes_at_once(&[lanes, 16, 8], rows, units).unwrap_or(lanes)
 }
 
-/// Lanes for rows of `mean` entries where each reads four neighbouring ones of 8 bytes, two words, at once. Measured on an
-/// H200 with f64 on 32 bands, meshes and blocks: 0.83 to 1.07 of the time of one word, 0.95 on average, and 1.06 to 1.3 with
-/// seven to nine entries. Where loads do not leave first it is 0.9 to 1.25. Eight lanes take 0.84 to 0.99 of the time of four
-/// from 29 entries on (thirteen bands, meshes and blocks), and 0.91 to 1.1 at 23 to 28.
+/// Lanes for rows of `mean` entries where each reads four neighbouring ones of 8 bytes, two words, at once. Measured on
+/// an H200 with f64 on 32 bands, meshes and blocks: 0.83 to 1.07 of the time of one word, 0.95 on average, and 1.06 to
+/// 1.3 with seven to nine entries. Where loads do not leave first it is 0.9 to 1.25. Eight lanes take 0.84 to 0.99 of
+/// the time of four from 29 entries on (thirteen bands, meshes and blocks), and 0.91 to 1.1 at 23 to 28.
 fn lanes_of_two_words(mean: usize) -> usize {
     match mean {
         ..29 => 4,

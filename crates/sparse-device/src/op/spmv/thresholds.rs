@@ -144,41 +144,42 @@ pub(crate) struct DeltaThresholds {
     /// Bytes of x up to which every unit's own cache holds it, whatever columns come next. Measured with rows of 8
     /// random entries, row blocks over columns of 16 bits: 1.27 at 40 kB (f32), 1.33 at 80 kB (f64).
     pub(crate) short_x_bytes: usize,
-    /// Average entries per row at which a thread reads values of 4 bytes one after the other, where other kernels read words
-    /// of them: from the first cache, which has x then too, that takes longer than columns of 32 bits. Measured on an H200,
-    /// over classes of lengths: 1.11 and 1.09 at 8 and 6 random columns; 0.90 at 3.
+    /// Average entries per row at which a thread reads values of 4 bytes one after the other, where other kernels read
+    /// words of them: from the first cache, which has x then too, that takes longer than columns of 32 bits. Measured
+    /// on an H200, over classes of lengths: 1.11 and 1.09 at 8 and 6 random columns; 0.90 at 3.
     pub(crate) singly: (usize, usize),
 }
 
-/// Classes of lengths, on devices that have their kernels. Measured on an H200 with 96 matrices of the families, classes over
-/// the fastest of segments, row blocks, a thread and several lanes a row: 0.87 and 0.91 (f32, fitting and judging half),
-/// 0.92 and 0.97 (f64), where they are chosen by these numbers.
+/// Classes of lengths, on devices that have their kernels. Measured on an H200 with 96 matrices of the families,
+/// classes over the fastest of segments, row blocks, a thread and several lanes a row: 0.87 and 0.91 (f32, fitting and
+/// judging half), 0.92 and 0.97 (f64), where they are chosen by these numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LengthClassesThresholds {
     /// Average entries per row from which on they take less time than a thread a row. Measured: 1.0 to 1.2 at 2 to 3
     /// entries, 0.95 and 0.85 at 3.1.
     pub(crate) alike_from: usize,
-    /// Average entries per row from which on they take less time than segments. Measured: 0.63 to 1.1 at 3 to 4 entries.
+    /// Average entries per row from which on they take less time than segments. Measured: 0.63 to 1.1 at 3 to 4
+    /// entries.
     pub(crate) skewed_from: usize,
-    /// Average entries per row up to which they take less time than a warp a row: 1.03 (f32) and 0.69 (f64) at 128, 1.15
-    /// and 1.12 at 256.
+    /// Average entries per row up to which they take less time than a warp a row: 1.03 (f32) and 0.69 (f64) at 128,
+    /// 1.15 and 1.12 at 256.
     pub(crate) vector_up_to: usize,
     /// Rows are alike in length if the longest is at most this multiple of the average.
     pub(crate) alike_ratio: usize,
-    /// Bytes of x that the first cache holds, so that reading the matrix is what takes time: from memory segments, which
-    /// read whole lines, take less. Measured with skewed rows: 0.78 at 200 kB (f32), 0.78 at 160 kB (f64), up to 1.14
-    /// from 400 kB on. The same with a matrix of more than half of the second cache: 0.74 with 38 MB of 60, 0.94 to 1.0
-    /// with 26 to 28 MB, 1.18 to 1.21 with 22 to 24 MB.
+    /// Bytes of x that the first cache holds, so that reading the matrix is what takes time: from memory segments,
+    /// which read whole lines, take less. Measured with skewed rows: 0.78 at 200 kB (f32), 0.78 at 160 kB (f64), up to
+    /// 1.14 from 400 kB on. The same with a matrix of more than half of the second cache: 0.74 with 38 MB of 60, 0.94
+    /// to 1.0 with 26 to 28 MB, 1.18 to 1.21 with 22 to 24 MB.
     pub(crate) near_x_bytes: usize,
     /// Lanes of short rows where lengths are alike. Found by trial.
     pub(crate) alike: LanesFrom,
     /// The same where they are not and the cache holds the matrix, by the average of rows of which at most 32 entries
-    /// count. Measured on an H200, two lanes over one: 1.00 to 1.21 up to 5 entries, 0.93 to 1.01 at 6, 0.98 to 1.00 at 7;
-    /// four over two: 0.89 and 0.93 at 11, 1.02 at 13.
+    /// count. Measured on an H200, two lanes over one: 1.00 to 1.21 up to 5 entries, 0.93 to 1.01 at 6, 0.98 to 1.00 at
+    /// 7; four over two: 0.89 and 0.93 at 11, 1.02 at 13.
     pub(crate) skewed: LanesFrom,
     /// Average entries of alike rows up to which four lanes are enough where most columns are beside those of the row
-    /// before, so that x is near, and the cache holds the matrix. Measured on an H200 on blocks and meshes with links, over
-    /// eight lanes: 0.77 to 0.99 at 18 to 35 entries in f32, 0.87 and 0.88 in f64; 1.13 at 48.
+    /// before, so that x is near, and the cache holds the matrix. Measured on an H200 on blocks and meshes with links,
+    /// over eight lanes: 0.77 to 0.99 at 18 to 35 entries in f32, 0.87 and 0.88 in f64; 1.13 at 48.
     pub(crate) four_lanes_up_to: usize,
 }
 
