@@ -3,7 +3,7 @@
 use crate::auth::Identity;
 use crate::error::StartError;
 use crate::lock::lock;
-use crate::requests::Subject;
+use crate::running_requests::Subject;
 use crate::upload::{RESULT_ARRAY, RESULT_DESCRIPTOR, RESULT_FILE};
 use axum::extract::{Query, Request};
 use axum::http::{Method, StatusCode, header};

@@ -15,10 +15,10 @@ use crate::problem::Problem;
 #[cfg(unix)]
 use crate::process::DeviceWorkers;
 use crate::rate::Rates;
-use crate::requests::{Requests, Subject};
 #[cfg(unix)]
 use crate::resumable::Uploads;
 use crate::routes;
+use crate::running_requests::{Requests, Subject};
 #[cfg(unix)]
 use crate::shared::SharedFolder;
 use crate::unread_body;

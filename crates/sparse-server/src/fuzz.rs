@@ -9,7 +9,7 @@ use crate::idempotency::key_of;
 use crate::labels::{Labels, Selector};
 use crate::matrices::{new_name, put_options};
 use crate::objects::Object;
-use crate::operate::{prefers_async, time_limit};
+use crate::operation_requests::{prefers_async, time_limit};
 use crate::operations::{MemberSelection, OPERATIONS};
 use crate::parameters::Parameters;
 use crate::problem::Problem;

@@ -47,7 +47,7 @@ mod metrics;
 mod name;
 mod objects;
 mod open_api;
-mod operate;
+mod operation_requests;
 mod operations;
 mod parameters;
 mod problem;
@@ -55,10 +55,10 @@ mod problem;
 mod process;
 mod program;
 mod rate;
-mod requests;
 #[cfg(unix)]
 mod resumable;
 mod routes;
+mod running_requests;
 mod server;
 #[cfg(unix)]
 mod shared;

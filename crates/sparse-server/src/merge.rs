@@ -11,7 +11,7 @@ use crate::answer::{Array, Outcome};
 use crate::app::App;
 use crate::lock::lock;
 use crate::objects::Store;
-use crate::operate::{Ready, Work};
+use crate::operation_requests::{Operands, PendingOperation};
 use crate::operations::{merged_columns, multiply_together};
 use crate::problem::Problem;
 use crate::thread_pool::{Admitted, Permit};
@@ -42,23 +42,23 @@ struct Product {
 /// A request, and where its answer goes.
 #[derive(Debug)]
 struct Waiting {
-    work: Work,
+    pending: PendingOperation,
     /// Counts it as one that waits or runs, until it is answered.
     admitted: Admitted,
     answer: oneshot::Sender<Result<Outcome, Problem>>,
 }
 
 impl Product {
-    fn of(work: &Work) -> Result<Self, Problem> {
-        let (op, alpha) = factors(work)?;
-        let object = Arc::as_ptr(&work.object).addr();
-        let columns = merged_columns(work.object.description.dtype.parse()?);
+    fn of(pending: &PendingOperation) -> Result<Self, Problem> {
+        let (op, alpha) = factors(pending)?;
+        let object = Arc::as_ptr(&pending.object).addr();
+        let columns = merged_columns(pending.object.description.dtype.parse()?);
         Ok(Self { object, op, alpha_bits: [alpha.re.to_bits(), alpha.im.to_bits()], columns })
     }
 }
 
-fn factors(work: &Work) -> Result<(Op, c64), Problem> {
-    Ok((work.parameters.op()?, work.parameters.factor("alpha")?))
+fn factors(pending: &PendingOperation) -> Result<(Op, c64), Problem> {
+    Ok((pending.parameters.op()?, pending.parameters.factor("alpha")?))
 }
 
 impl Queues {
@@ -83,7 +83,7 @@ impl Queues {
         while taken.len() < product.columns
             && let Some(waiting) = queues.get_mut(product).and_then(VecDeque::pop_front)
         {
-            match waiting.work.request.task.check() {
+            match waiting.pending.request.task.check() {
                 Ok(()) => taken.push(waiting),
                 Err(problem) => send(waiting.answer, Err(problem)),
             }
@@ -107,12 +107,16 @@ impl Queues {
 }
 
 /// Computes the result of a request, with those of others for the same product that wait at the same time.
-pub(crate) async fn run(app: &App, admitted: Admitted, work: Work) -> Result<Outcome, Problem> {
-    let (product, task) = (Product::of(&work)?, work.request.task.clone());
+pub(crate) async fn run(
+    app: &App,
+    admitted: Admitted,
+    pending: PendingOperation,
+) -> Result<Outcome, Problem> {
+    let (product, task) = (Product::of(&pending)?, pending.request.task.clone());
     let _leave = Leave { queues: &app.queues, product };
     // Closed before the queue is left, also where the client is gone.
     let (answer, answered) = oneshot::channel();
-    if app.queues.push(product, Waiting { work, admitted, answer }) {
+    if app.queues.push(product, Waiting { pending, admitted, answer }) {
         dispatch(app.clone(), product);
     }
     let answered = task.within(answered).await?;
@@ -177,7 +181,7 @@ fn answer(waiting: Vec<Waiting>, app: &App) {
     let (store, began, count) = (&app.store, Instant::now(), waiting.len() as u32);
     let mut ready = vec![];
     for mut waiting in waiting {
-        match waiting.work.prepare(store) {
+        match waiting.pending.prepare(store) {
             Ok(operands) => ready.push((waiting, operands)),
             Err(problem) => send(waiting.answer, Err(problem)),
         }
@@ -191,9 +195,9 @@ fn answer(waiting: Vec<Waiting>, app: &App) {
             }
         }
         None => {
-            for (Waiting { work, answer, admitted }, operands) in ready {
+            for (Waiting { pending, answer, admitted }, operands) in ready {
                 let began = Instant::now();
-                let done = work.finish(store, operands);
+                let done = pending.finish(store, operands);
                 app.threads.charge(&admitted, began.elapsed());
                 send(answer, done);
             }
@@ -207,22 +211,22 @@ fn send(answer: oneshot::Sender<Result<Outcome, Problem>>, result: Result<Outcom
 }
 
 /// The results of all requests by one product; nothing where that cannot be, and each says why for itself.
-fn multiply(ready: &[(Waiting, Ready)], store: &Store) -> Option<Vec<Array>> {
+fn multiply(ready: &[(Waiting, Operands)], store: &Store) -> Option<Vec<Array>> {
     let [(first, operands), _, ..] = ready else { return None };
-    let (a, (op, alpha)) = (&operands.a.matrix, factors(&first.work).ok()?);
+    let (a, (op, alpha)) = (&operands.a.matrix, factors(&first.pending).ok()?);
     let (rows, cols) = a.shape_of(op);
     let vectors: Vec<_> = ready.iter().filter_map(|(_, operands)| operands.operand.as_ref()).collect();
     if vectors.len() != ready.len() || vectors.iter().any(|x| x.values.nrows() != cols) {
         return None;
     }
     let column_bytes = |len: usize| (len * merged_columns(a.dtype()) * a.dtype().bytes()) as u64;
-    let tenant = &first.work.request.identity.tenant;
+    let tenant = &first.pending.request.identity.tenant;
     let mut reserved = store.reserve(tenant, column_bytes(cols + rows)).ok()?;
     let values: Vec<&DenseMatrix> = vectors.iter().map(|x| &x.values).collect();
     let began = Instant::now();
     let y = multiply_together(a, (op, alpha), &values).ok()?;
     let moved = a.bytes() as u64 + column_bytes(cols + rows);
-    store.traffic.observe(first.work.operation.name, moved, began.elapsed());
+    store.traffic.observe(first.pending.operation.name, moved, began.elapsed());
     reserved.shrink_to(column_bytes(rows));
     let is_vector: Vec<_> = vectors.iter().map(|x| x.is_vector()).collect();
     Array::columns(y, rows, &is_vector, reserved).ok()

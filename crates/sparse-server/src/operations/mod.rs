@@ -1,4 +1,6 @@
 //! Operations on a matrix: a table with one row each, which routes, documentation and admission follow.
+//!
+//! Requests for them are handled in [`crate::operation_requests`].
 
 mod check;
 mod members;

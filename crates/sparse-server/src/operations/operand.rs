@@ -1,4 +1,4 @@
-//! The arrays that operations take as their bodies.
+//! The arrays that operations take as operands, and the shapes that each accepts.
 
 use super::MemberSelection;
 use crate::problem::Problem;

@@ -4,7 +4,7 @@ use super::device_workers::DeviceWorkers;
 use super::dispatch::content_length;
 use super::distributed::{DistributedMatrix, Part, needs_whole};
 use crate::auth::Identity;
-use crate::operate::array_reception;
+use crate::operation_requests::array_reception;
 use crate::operations::{MemberSelection, Operation};
 use crate::parameters::Parameters;
 use crate::problem::Problem;

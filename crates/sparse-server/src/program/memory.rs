@@ -4,7 +4,7 @@ use super::steps::{ArraySource, MatrixSource, Step};
 use crate::computation::{Owner, compute};
 use crate::ledger::Reservation;
 use crate::objects::{Object, Resident, Store};
-use crate::operate::{check_real, read_columns};
+use crate::operation_requests::{check_real, read_columns};
 use crate::operations::{Answer, Call, Columns, MemberSelection};
 use crate::problem::Problem;
 use crate::task::Task;

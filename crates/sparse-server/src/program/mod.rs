@@ -13,7 +13,7 @@ use crate::auth::Identity;
 use crate::idempotency::RequestLine;
 use crate::matrices::{PUT_PARAMETERS, Pairs, find, parameters_among};
 use crate::objects::Store;
-use crate::operate::{Request, receive_operand};
+use crate::operation_requests::{Request, receive_operand};
 use crate::problem::Problem;
 use crate::upload::ArrayBody;
 use axum::Extension;

@@ -5,11 +5,11 @@ use crate::aliases;
 use crate::auth::Scope;
 use crate::jobs;
 use crate::matrices;
-use crate::operate;
+use crate::operation_requests;
 use crate::program;
-use crate::requests;
 #[cfg(unix)]
 use crate::resumable;
+use crate::running_requests;
 use crate::status;
 use axum::routing::{delete, get, post, put};
 #[cfg(unix)]
@@ -82,7 +82,7 @@ pub(crate) const ROUTES: &[Route] = &[
         summary: "The caller's requests that run, and the last ones that were slow",
         parameters: Some(&[]),
         scope: Some(Scope::Read),
-        handler: Handler::FrontEnd(|| get(requests::list)),
+        handler: Handler::FrontEnd(|| get(running_requests::list)),
     },
     Route {
         method: "get",
@@ -214,7 +214,7 @@ pub(crate) const ROUTES: &[Route] = &[
         summary: "Runs an operation",
         parameters: None,
         scope: Some(Scope::Read),
-        handler: Handler::Device(|| post(operate::operate), Destination::Matrices),
+        handler: Handler::Device(|| post(operation_requests::run), Destination::Matrices),
     },
     Route {
         method: "post",

@@ -1,4 +1,4 @@
-//! The arrays that operations and programs take as their bodies.
+//! Receives and reads the arrays that operations and programs take as bodies of their requests.
 
 use crate::app::App;
 use crate::config::Limits;

@@ -1,6 +1,6 @@
-//! An operation with everything that it needs: its matrices are leased, its operand is read, its result delivered.
+//! Runs an operation that was requested: leases its matrices, reads its operand, delivers its result.
 
-use super::operand::read_columns;
+use super::operand_body::read_columns;
 use super::request::{Request, Target};
 use crate::answer::Outcome;
 use crate::computation::{Owner, Prediction, compute, predict};
@@ -20,9 +20,9 @@ const BRIEF_BYTES: u64 = 256 << 10;
 /// The number of its entries from which on the CPU's threads may share a product, and wait for each other.
 const BRIEF_ENTRIES: usize = 16 << 10;
 
-/// An operation with everything that it needs, for a worker.
+/// An operation that waits for a worker, with its matrices and the body of its request.
 #[derive(Debug)]
-pub(crate) struct Work {
+pub(crate) struct PendingOperation {
     pub(crate) operation: &'static Operation,
     pub(crate) request: Request,
     pub(crate) object: Arc<Object>,
@@ -31,7 +31,7 @@ pub(crate) struct Work {
     pub(crate) parameters: Parameters,
 }
 
-impl Work {
+impl PendingOperation {
     pub(super) fn subject(&self) -> Subject {
         self.request.subject(self.operation.name, self.object.label())
     }
@@ -70,7 +70,7 @@ impl Work {
     }
 
     /// Leases the matrices and reads the body.
-    pub(crate) fn prepare(&mut self, store: &Store) -> Result<Ready, Problem> {
+    pub(crate) fn prepare(&mut self, store: &Store) -> Result<Operands, Problem> {
         self.request.task.check()?;
         self.operation.check_result_type(&self.parameters)?;
         let a = store.lease(&self.object)?;
@@ -88,12 +88,12 @@ impl Work {
         let reserved = store.reserve_beside(&self.request.identity.tenant, body_bytes, leased)?;
         let read = |body| read_columns(body, (self.operation, selection), (a.matrix.device(), dtype), task);
         let operand = self.body.take().map(read).transpose()?;
-        Ok(Ready { a, other, operand, reserved })
+        Ok(Operands { a, other, operand, reserved })
     }
 
     /// Computes, stores or predicts the result of operands that are ready.
-    pub(crate) fn finish(self, store: &Store, ready: Ready) -> Result<Outcome, Problem> {
-        let Ready { a, other, operand, mut reserved } = ready;
+    pub(crate) fn finish(self, store: &Store, ready: Operands) -> Result<Outcome, Problem> {
+        let Operands { a, other, operand, mut reserved } = ready;
         let owner = Owner { tenant: &self.request.identity.tenant, leased: self.leased_bytes(store) };
         let call = Call {
             a: &a.matrix,
@@ -116,7 +116,7 @@ impl Work {
 
 /// The operands of an operation in the device's memory, with their bytes in the ledger.
 #[derive(Debug)]
-pub(crate) struct Ready {
+pub(crate) struct Operands {
     pub(crate) a: Arc<Resident>,
     other: Option<Arc<Resident>>,
     pub(crate) operand: Option<Columns>,

@@ -1,4 +1,4 @@
-//! The requests that run, and those that were slow: what a server is busy with.
+//! Lists the requests that run, and the slow ones of before.
 
 use crate::auth::Identity;
 use crate::front_end::FrontEnd;

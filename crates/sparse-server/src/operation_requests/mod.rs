@@ -1,8 +1,10 @@
-//! Operations: from a request to its result, at once or by a job.
+//! Handles requests for operations: from the request to its result, at once or by a job.
+//!
+//! What each operation checks and computes is in [`crate::operations`].
 
-mod operand;
+mod operand_body;
+mod pending;
 mod request;
-mod work;
 
 use crate::app::App;
 use crate::auth::Identity;
@@ -19,14 +21,15 @@ use axum::response::Response;
 use std::ops::ControlFlow;
 
 #[cfg(unix)]
-pub(crate) use operand::array_reception;
-pub(crate) use operand::{check_real, read_columns, receive_operand};
+pub(crate) use operand_body::array_reception;
+pub(crate) use operand_body::{check_real, read_columns, receive_operand};
+pub(crate) use pending::{Operands, PendingOperation};
 pub(crate) use request::Request;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) use request::{prefers_async, time_limit};
-pub(crate) use work::{Ready, Work};
 
-pub(crate) async fn operate(
+/// Handles a request for an operation on a matrix.
+pub(crate) async fn run(
     State(app): State<App>,
     Extension(identity): Extension<Identity>,
     path: Segment<(String, String)>,
@@ -58,21 +61,21 @@ pub(crate) async fn operate(
             Some(request.task.within(receive_operand(&app, operation.name, &headers, body)).await??)
         }
     };
-    let work = Work { operation, request, object, other, body, parameters };
-    let tenant = work.request.identity.tenant.clone();
+    let pending = PendingOperation { operation, request, object, other, body, parameters };
+    let tenant = pending.request.identity.tenant.clone();
     let admitted = app.threads.admit(&tenant)?;
     if reply.is_job() {
-        let subject = work.subject();
-        return reply.into_job(&app, admitted, subject, &tenant, |store| work.run(store));
+        let subject = pending.subject();
+        return reply.into_job(&app, admitted, subject, &tenant, |store| pending.run(store));
     }
-    if work.is_merged(&app.store.device) {
-        if let Some(_lease) = work.brief_lease(&app.store)
+    if pending.is_merged(&app.store.device) {
+        if let Some(_lease) = pending.brief_lease(&app.store)
             && let Some(permit) = app.threads.try_permit()
         {
-            return app.threads.run_here((permit, admitted), || work.run(&app.store))?.respond();
+            return app.threads.run_here((permit, admitted), || pending.run(&app.store))?.respond();
         }
-        return merge::run(&app, admitted, work).await?.respond();
+        return merge::run(&app, admitted, pending).await?.respond();
     }
     let store = app.store.clone();
-    app.threads.run_admitted(admitted, &reply.caller.task, move || work.run(&store)).await?.respond()
+    app.threads.run_admitted(admitted, &reply.caller.task, move || pending.run(&store)).await?.respond()
 }
