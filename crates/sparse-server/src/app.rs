@@ -67,7 +67,7 @@ impl App {
             || self.store.get(tenant, name, None).is_ok()
     }
 
-    /// What a tenant has on the device.
+    /// The matrices, jobs and bytes of a tenant on the device.
     #[cfg(unix)]
     pub(crate) fn usage(&self, tenant: &str) -> Usage {
         let (matrices, stored_bytes) = self.store.stored_by(tenant);
@@ -79,7 +79,7 @@ impl App {
         }
     }
 
-    /// What each tenant has on the device.
+    /// The matrices, jobs and bytes of each tenant on the device.
     #[cfg(unix)]
     pub(crate) fn usages(&self) -> HashMap<String, Usage> {
         let tenants: HashSet<_> = [self.store.ledger.tenants(), self.jobs.tenants(), self.store.tenants()]

@@ -64,7 +64,7 @@ pub(crate) struct Identity {
     /// The matrices to which aliases point, by their names in the request.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) aliases: BTreeMap<String, String>,
-    /// What the tenant has on other devices, where that is to be counted.
+    /// The usage of the tenant on other devices, where that is to be counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) elsewhere: Option<Usage>,
 }

@@ -22,8 +22,8 @@ impl Owner<'_> {
         bytes: u64,
         reserved: &mut Reservation,
     ) -> Result<(), Problem> {
-        let held = self.leased.saturating_add(reserved.bytes());
-        reserved.merge(store.reserve_beside(self.tenant, bytes, held)?);
+        let owned = self.leased.saturating_add(reserved.bytes());
+        reserved.merge(store.reserve_beside(self.tenant, bytes, owned)?);
         Ok(())
     }
 }

@@ -29,7 +29,7 @@ pub(crate) struct Jobs {
     jobs: Mutex<Table>,
     /// Jobs that one tenant may have, finished ones with their results among them.
     limit: usize,
-    /// What tenants have on other devices.
+    /// The usage of tenants on other devices.
     elsewhere: Arc<Usages>,
     service: String,
     /// Makes the ids of a worker process different from those of the workers before it.

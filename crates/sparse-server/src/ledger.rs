@@ -11,7 +11,7 @@ pub(crate) struct Ledger {
     capacity: u64,
     /// The bytes that a tenant may have on all devices, if that is not all.
     quota: Option<u64>,
-    /// What tenants have on other devices.
+    /// The usage of tenants on other devices.
     pub(crate) elsewhere: Arc<Usages>,
     used: Mutex<Used>,
 }

@@ -28,7 +28,7 @@ struct JobLabels {
     code: u16,
 }
 
-/// Where matrices are.
+/// The tier of memory in which matrices are.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct TierLabels {
     tier: &'static str,

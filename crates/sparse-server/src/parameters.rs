@@ -9,7 +9,7 @@ use std::num::{IntErrorKind, ParseFloatError, ParseIntError};
 use std::ops::Range;
 use std::str::FromStr;
 
-/// Why a text is no value, with what would be one.
+/// An error of parsing, which says what would be right.
 pub(crate) trait Needed: Display {
     fn needed(&self) -> String {
         self.to_string()

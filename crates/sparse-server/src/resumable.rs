@@ -31,8 +31,8 @@ use tokio_util::sync::CancellationToken;
 
 /// Uploads that a tenant may have begun.
 const UPLOADS_PER_TENANT: usize = 64;
-/// Time after its last part that an upload is kept.
-const KEPT: Duration = Duration::from_secs(3600);
+/// Time after its last part until an upload is dropped.
+const LIFETIME: Duration = Duration::from_secs(3600);
 /// Time after the answer of a request with a key in which the request may be sent again.
 const REPEATABLE: Duration = Duration::from_secs(60);
 
@@ -40,7 +40,7 @@ const REPEATABLE: Duration = Duration::from_secs(60);
 #[derive(Debug)]
 pub(crate) struct Uploads {
     folder: PathBuf,
-    kept: Duration,
+    lifetime: Duration,
     limits: Limits,
     begun: Mutex<HashMap<String, Arc<Upload>>>,
 }
@@ -79,7 +79,7 @@ impl Uploads {
     pub(crate) fn open(data: &Path, limits: &Limits) -> Result<Arc<Self>, StartError> {
         let folder = data.join("resumable");
         empty_folder(&folder)?;
-        Ok(Arc::new(Self { folder, kept: KEPT, limits: limits.clone(), begun: Mutex::default() }))
+        Ok(Arc::new(Self { folder, lifetime: LIFETIME, limits: limits.clone(), begun: Mutex::default() }))
     }
 
     /// Begins an upload of `length` bytes, and returns its id.
@@ -120,7 +120,7 @@ impl Uploads {
     /// Removes an upload some time after its last part.
     async fn remove_when_over(self: Arc<Self>, id: String) {
         let time_left =
-            || lock(&self.begun).get(&id).map(|upload| self.kept.saturating_sub(upload.idle_time()));
+            || lock(&self.begun).get(&id).map(|upload| self.lifetime.saturating_sub(upload.idle_time()));
         while let Some(time_left) = time_left().filter(|left| !left.is_zero()) {
             sleep(time_left).await;
         }
@@ -297,17 +297,17 @@ mod tests {
         let data = tempfile::tempdir().unwrap();
         let opened = Uploads::open(data.path(), &Limits::default()).unwrap();
         let (folder, limits) = (opened.folder.clone(), opened.limits.clone());
-        let kept = Duration::from_millis(200);
-        let uploads = Arc::new(Uploads { folder, kept, limits, begun: Mutex::default() });
+        let lifetime = Duration::from_millis(200);
+        let uploads = Arc::new(Uploads { folder, lifetime, limits, begun: Mutex::default() });
         let files = || std::fs::read_dir(&uploads.folder).unwrap().count();
         let [id, other] = [1, 2].map(|length| uploads.begin("t", length).unwrap());
         for _ in 0..4 {
-            sleep(kept / 2).await;
+            sleep(lifetime / 2).await;
             assert!(uploads.find("t", &id).is_ok());
             uploads.find("t", &id).unwrap().take_over().await;
         }
         assert!(uploads.find("t", &other).is_err() && files() == 1, "nobody has asked for it");
-        sleep(2 * kept).await;
+        sleep(2 * lifetime).await;
         assert!(uploads.find("t", &id).is_err() && files() == 0);
     }
 }

@@ -194,13 +194,13 @@ impl ThreadPool {
     }
 
     async fn run_on_thread<T: Send + 'static>(
-        held: impl Send + 'static,
+        permits: impl Send + 'static,
         task: &Task,
         work: impl FnOnce() -> Result<T, Problem> + Send + 'static,
     ) -> Result<T, Problem> {
         let running = task.clone();
         let mut joined = tokio::task::spawn_blocking(move || {
-            let _held = held;
+            let _permits = permits;
             running.check()?;
             work()
         });

@@ -26,6 +26,12 @@ pub(super) type Table = [&'static Functions];
 /// The functions for values `T`, indices `I` and offsets `O`: one constant for each operation.
 struct OfTypes<T, I, O>(PhantomData<(T, I, O)>);
 
+/// Defines the constant of each operation of the catalogue: the functions of its formats, such as
+///
+/// ```text
+/// const SORT: &'static Functions =
+///     &[&sort::Functions::<Csr<T, Host, I, O>>::ALL, &sort::Functions::<Csc<T, Host, I, O>>::ALL, …];
+/// ```
 macro_rules! functions {
     (
         formats { $($of:ident $of_name:ident $of_kernel:ident $of_title:literal { $($formats:tt)+ })+ }
@@ -75,42 +81,45 @@ impl<T: Scalar, I: Index, O: Index> OfTypes<T, I, O> {
     const DENSE_TO_CSR: &'static Functions = &[&dense_to_csr::Functions::<T, I, O>::ALL];
 }
 
-/// Defines a function that returns the table of an operation: the constant of this name of every triple of types.
+/// Defines a function that returns the table of an operation: its constant of every triple of types.
 ///
 /// A function and not a static, which cargo compiles again, with every operation, for the unit tests of this crate.
 /// Never inlined, as the caller's program would then compile every operation, too.
 macro_rules! table {
-    ($d:tt $table:ident, $rows:ident, $constant:ident) => {
-        macro_rules! $rows {
-            ($d(($d t:ty, $d i:ty, $d o:ty)),* $d(,)?) => { &[$d(OfTypes::<$d t, $d i, $d o>::$constant),*] };
-        }
-
+    ($table:ident = $constant:ident of $(($t:ty, $i:ty, $o:ty)),* $(,)?) => {
         #[inline(never)]
         pub(super) const fn $table() -> &'static Table {
-            const { for_all_types!($rows) }
+            const { &[$(OfTypes::<$t, $i, $o>::$constant),*] }
         }
     };
 }
 
-table!($ spmv_table, spmv_rows, SPMV);
-table!($ spmv_once_table, spmv_once_rows, SPMV_ONCE);
-table!($ spmm_table, spmm_rows, SPMM);
-table!($ spmm_across_table, spmm_across_rows, SPMM_ACROSS);
-table!($ spmm_reduce_table, spmm_reduce_rows, SPMM_REDUCE);
-table!($ sddmm_table, sddmm_rows, SDDMM);
-table!($ spgemm_table, spgemm_rows, SPGEMM);
-table!($ spgemm_once_table, spgemm_once_rows, SPGEMM_ONCE);
-table!($ convert_table, convert_rows, CONVERT);
-table!($ borrowed_table, borrowed_rows, BORROWED);
-table!($ to_dense_table, to_dense_rows, TO_DENSE);
-table!($ sort_table, sort_rows, SORT);
-table!($ prune_table, prune_rows, PRUNE);
-table!($ select_table, select_rows, SELECT);
-table!($ elementwise_table, elementwise_rows, ELEMENTWISE);
-table!($ reduce_table, reduce_rows, REDUCE);
-table!($ softmax_table, softmax_rows, SOFTMAX);
-table!($ trisolve_table, trisolve_rows, TRISOLVE);
-table!($ dense_to_csr_table, dense_to_csr_rows, DENSE_TO_CSR);
+/// Defines the table of every operation, given the triples of types.
+macro_rules! tables {
+    ($($types:tt)*) => {
+        table! { spmv_table = SPMV of $($types)* }
+        table! { spmv_once_table = SPMV_ONCE of $($types)* }
+        table! { spmm_table = SPMM of $($types)* }
+        table! { spmm_across_table = SPMM_ACROSS of $($types)* }
+        table! { spmm_reduce_table = SPMM_REDUCE of $($types)* }
+        table! { sddmm_table = SDDMM of $($types)* }
+        table! { spgemm_table = SPGEMM of $($types)* }
+        table! { spgemm_once_table = SPGEMM_ONCE of $($types)* }
+        table! { convert_table = CONVERT of $($types)* }
+        table! { borrowed_table = BORROWED of $($types)* }
+        table! { to_dense_table = TO_DENSE of $($types)* }
+        table! { sort_table = SORT of $($types)* }
+        table! { prune_table = PRUNE of $($types)* }
+        table! { select_table = SELECT of $($types)* }
+        table! { elementwise_table = ELEMENTWISE of $($types)* }
+        table! { reduce_table = REDUCE of $($types)* }
+        table! { softmax_table = SOFTMAX of $($types)* }
+        table! { trisolve_table = TRISOLVE of $($types)* }
+        table! { dense_to_csr_table = DENSE_TO_CSR of $($types)* }
+    };
+}
+
+for_all_types!(tables);
 
 /// The functions of type `F`.
 ///

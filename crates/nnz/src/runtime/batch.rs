@@ -73,7 +73,7 @@ impl Matrix {
     ///
     /// # Errors
     /// [`IndexOverflow`](Error::IndexOverflow) if its extents or its nnz do not fit the index types of the batch;
-    /// [`Unsupported`](Error::Unsupported) for one matrix; what the device's runtime reports.
+    /// [`Unsupported`](Error::Unsupported) for one matrix; an error of the device's runtime.
     #[doc(alias = "block_diag")]
     pub fn to_block_diagonal(&self) -> Result<Self> {
         let host = self.on_host()?;

@@ -51,7 +51,7 @@ impl DenseMatrix {
     ///
     /// # Errors
     /// [`IndexOverflow`](Error::IndexOverflow) from 2³¹ rows, columns or entries on; [`Operands`](Error::Operands) for
-    /// a tolerance that is negative or not a number; a format of batches is refused; what the device's runtime reports.
+    /// a tolerance that is negative or not a number; a format of batches is refused; an error of the device's runtime.
     pub fn to_sparse(&self, format: Format, tolerance: Option<f64>) -> Result<Matrix> {
         let layout = Layout::try_from(format)?;
         let target = if format == Format::Csc { Format::Csc } else { Format::Csr };

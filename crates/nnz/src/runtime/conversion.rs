@@ -143,7 +143,7 @@ impl Matrix {
     /// ```
     ///
     /// # Errors
-    /// [`OutOfMemory`](Error::OutOfMemory); what the device's runtime reports.
+    /// [`OutOfMemory`](Error::OutOfMemory); an error of the device's runtime.
     pub fn copy(&self) -> Result<Self> {
         self.inner.copy()
     }
@@ -177,7 +177,7 @@ impl Matrix {
     /// ```
     ///
     /// # Errors
-    /// [`Operands`](Error::Operands) for a factor that does not fit the type; what the device's runtime reports.
+    /// [`Operands`](Error::Operands) for a factor that does not fit the type; an error of the device's runtime.
     pub fn scaled(&self, factor: impl Into<c64>) -> Result<Self> {
         self.inner.scaled(factor.into())
     }
@@ -234,7 +234,7 @@ impl Matrix {
     /// ```
     ///
     /// # Errors
-    /// [`Unsupported`](Error::Unsupported) for formats that pad rows; what the device's runtime reports.
+    /// [`Unsupported`](Error::Unsupported) for formats that pad rows; an error of the device's runtime.
     pub fn sort(&self) -> Result<Self> {
         self.inner.sort()
     }

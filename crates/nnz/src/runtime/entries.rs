@@ -121,7 +121,7 @@ impl Matrix {
     ///
     /// # Errors
     /// [`Unsupported`](Error::Unsupported) for batches, and for a matrix other than COO with duplicate coordinates;
-    /// what the device's runtime reports.
+    /// an error of the device's runtime.
     pub fn symmetry(&self) -> Result<Option<Symmetry>> {
         if self.nrows() != self.ncols() {
             return Ok(None);

@@ -58,7 +58,7 @@ impl Matrix {
     /// # Errors
     /// [`Shape`](Error::Shape) if A is not square; [`Singular`](Error::Singular) with the first row whose diagonal
     /// Jacobi's preconditioner cannot take, or that an incomplete factorization cannot eliminate;
-    /// [`Unsupported`](Error::Unsupported) for values of 16 bits; what the device's runtime reports.
+    /// [`Unsupported`](Error::Unsupported) for values of 16 bits; an error of the device's runtime.
     pub fn preconditioner(&self, by: PreconditionerKind) -> Result<Preconditioner> {
         let inner = match self.dtype() {
             DType::F32 => shared::<f32>(self, by),

@@ -106,7 +106,7 @@ impl Matrix {
     /// ```
     ///
     /// # Errors
-    /// [`Unsupported`](crate::Error::Unsupported) for batches; what the device's runtime reports.
+    /// [`Unsupported`](crate::Error::Unsupported) for batches; an error of the device's runtime.
     pub fn norm(&self, norm: Norm) -> Result<f64> {
         let a = self.in_double_precision()?.without_empty_lines()?;
         let each = match norm {

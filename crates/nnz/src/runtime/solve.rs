@@ -197,7 +197,7 @@ impl Solver {
     ///
     /// # Errors
     /// [`Operands`](Error::Operands) if types or devices differ, [`Shape`](Error::Shape) if a vector is not as long as
-    /// the matrix has rows; what the device's runtime reports.
+    /// the matrix has rows; an error of the device's runtime.
     pub fn solve_from(
         &mut self,
         b: &Vector,

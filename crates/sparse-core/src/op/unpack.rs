@@ -32,7 +32,7 @@ pub unsafe trait UnpackKernel<T: Scalar, I: Index, O: Index>: Backend {
     /// `member_ptr[k]..member_ptr[k + 1]`.
     ///
     /// # Errors
-    /// What the device's runtime reports.
+    /// An error of the device's runtime.
     ///
     /// # Safety
     /// `member_ptr` rises from 0 to the number of values, by numbers that fit `O`, and `cols` fits `I`. The pattern has

@@ -24,7 +24,7 @@ pub(crate) struct Segment {
     pub(crate) sha256: Option<String>,
 }
 
-/// Why a segment was not read.
+/// The reason why a segment was not read.
 #[derive(Debug)]
 pub(crate) enum ReadError {
     /// The segment is damaged, permanently.

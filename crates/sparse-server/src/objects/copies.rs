@@ -11,23 +11,23 @@ use crate::problem::Problem;
 use nnz::Matrix;
 use std::sync::{Arc, Mutex};
 
-/// A copy that is found by its number until the value is dropped; those who use it keep it until they are done.
+/// Removes a copy, which is found by its number, from the store when it is dropped; leases on the copy stay valid.
 #[derive(Debug)]
-pub(crate) struct KeptCopy {
+pub(crate) struct CopyGuard {
     store: Arc<Store>,
     number: u64,
 }
 
 impl Store {
-    /// Keeps a copy of a matrix, in the format that it has on its own device. One that is pinned stays for longer than
+    /// Inserts a copy of a matrix, in the format that it has on its own device. One that is pinned stays for longer than
     /// a request.
-    pub(crate) fn keep_copy(
+    pub(crate) fn insert_copy(
         self: &Arc<Self>,
         number: u64,
         id: (&str, &str, u64),
         (matrix, mut bytes): (Matrix, Reservation),
         (format, is_pinned): (&str, bool),
-    ) -> Result<KeptCopy, Problem> {
+    ) -> Result<CopyGuard, Problem> {
         let matrix = to_format_named(matrix, format)?;
         self.settle(&mut bytes, id.0, matrix.bytes() as u64)?;
         let record = Record::new(id, None, Description::of(&matrix), Labels::default());
@@ -36,7 +36,7 @@ impl Store {
         let copy = Object { content: Mutex::new(content), ..Object::of(&record, false) };
         copy.set_pinned(is_pinned);
         lock(&self.copies).insert(number, Arc::new(copy));
-        Ok(KeptCopy { store: self.clone(), number })
+        Ok(CopyGuard { store: self.clone(), number })
     }
 
     pub(super) fn all_copies(&self) -> Vec<Arc<Object>> {
@@ -54,7 +54,7 @@ impl Store {
     }
 }
 
-impl Drop for KeptCopy {
+impl Drop for CopyGuard {
     fn drop(&mut self) {
         let dropped = lock(&self.store.copies).remove(&self.number);
         drop(dropped);

@@ -17,8 +17,8 @@ impl Store {
         self.lease_beside(object, 0)
     }
 
-    /// As [`lease`](Self::lease), for a request that already has `held` bytes.
-    pub(crate) fn lease_beside(&self, object: &Object, held: u64) -> Result<Arc<Resident>, Problem> {
+    /// As [`lease`](Self::lease), for a request that already owns `owned` bytes.
+    pub(crate) fn lease_beside(&self, object: &Object, owned: u64) -> Result<Arc<Resident>, Problem> {
         object.last_use.store(self.clock.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
         let mut content = lock(&object.content);
         if let Some(resident) = &content.resident {
@@ -30,7 +30,7 @@ impl Store {
         }
         let loaded = match &content.defect {
             Some(defect) => Err(defect.clone()),
-            None => match self.load(object, &content, held) {
+            None => match self.load(object, &content, owned) {
                 Ok(resident) => Ok(resident),
                 Err(ReadError::Corrupt(reason)) => Err(Defect::Corrupt(reason)),
                 Err(ReadError::Passing(problem)) => return Err(problem),
@@ -53,10 +53,10 @@ impl Store {
     }
 
     /// Copies the matrix of an object to the device, from the host's memory or else from its file.
-    fn load(&self, object: &Object, content: &Content, held: u64) -> Result<Resident, ReadError> {
+    fn load(&self, object: &Object, content: &Content, owned: u64) -> Result<Resident, ReadError> {
         let reserve = || {
             let bytes = object.description.bytes;
-            self.reserve_beside(&object.tenant, bytes, held).map_err(ReadError::Passing)
+            self.reserve_beside(&object.tenant, bytes, owned).map_err(ReadError::Passing)
         };
         let passing = |problem: Problem| ReadError::Passing(problem.within(&object.label()));
         if let Some(copy) = &content.host {
@@ -78,8 +78,13 @@ impl Store {
         self.reserve_beside(tenant, bytes, 0)
     }
 
-    /// As [`reserve`](Self::reserve), for a request that has `held` bytes, which do not come back while it waits.
-    pub(crate) fn reserve_beside(&self, tenant: &str, bytes: u64, held: u64) -> Result<Reservation, Problem> {
+    /// As [`reserve`](Self::reserve), for a request that owns `owned` bytes, which do not come back while it waits.
+    pub(crate) fn reserve_beside(
+        &self,
+        tenant: &str,
+        bytes: u64,
+        owned: u64,
+    ) -> Result<Reservation, Problem> {
         let mut has_evicted = false;
         loop {
             let refused = match self.ledger.reserve(tenant, bytes) {
@@ -103,7 +108,7 @@ impl Store {
             let capacity =
                 if refused.by_quota { self.ledger.tenant_capacity() } else { self.ledger.capacity() };
             // What other requests in flight hold comes back; what is pinned does not.
-            let fixed = self.pinned_bytes(only).saturating_add(held);
+            let fixed = self.pinned_bytes(only).saturating_add(owned);
             let elsewhere = if refused.by_quota { self.ledger.elsewhere.of(tenant).bytes } else { 0 };
             let may_retry = bytes <= capacity.saturating_sub(fixed).saturating_sub(elsewhere);
             let whose = if refused.by_quota { "your quota" } else { "the device's memory" };

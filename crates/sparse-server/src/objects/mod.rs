@@ -15,7 +15,7 @@ use crate::lock::lock;
 use crate::operations::Traffic;
 use crate::problem::Problem;
 #[cfg(unix)]
-pub(crate) use copies::KeptCopy;
+pub(crate) use copies::CopyGuard;
 pub(crate) use host_tier::HostTier;
 use nnz::Device;
 #[cfg(unix)]

@@ -72,13 +72,13 @@ pub(super) struct Content {
     /// The matrix in the host's memory, while it is not in the device's.
     pub(super) host: Option<Resident>,
     pub(super) segment: Option<Segment>,
-    /// Why the matrix cannot be read.
+    /// The reason why the matrix cannot be read.
     pub(super) defect: Option<Defect>,
     /// True once nobody can find it by its name.
     pub(super) is_removed: bool,
 }
 
-/// Why a matrix cannot be had any more.
+/// The reason why a matrix is lost.
 #[derive(Debug, Clone)]
 pub(super) enum Defect {
     /// The segment is damaged.

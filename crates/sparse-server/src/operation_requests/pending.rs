@@ -74,8 +74,8 @@ impl PendingOperation {
         self.request.task.check()?;
         self.operation.check_result_type(&self.parameters)?;
         let a = store.lease(&self.object)?;
-        let held = store.leased_bytes([&self.object]);
-        let other = self.other.as_ref().map(|other| store.lease_beside(other, held)).transpose()?;
+        let owned = store.leased_bytes([&self.object]);
+        let other = self.other.as_ref().map(|other| store.lease_beside(other, owned)).transpose()?;
         self.request.task.check()?;
         let selection = MemberSelection::of(&self.parameters)?;
         if self.operation.makes_batch(&a.matrix, selection) {

@@ -43,7 +43,9 @@ pub(crate) struct Operation {
     run: fn(&Call<'_>) -> Result<Answer, Problem>,
 }
 
-/// What an operation answers; for each matrix of a batch a batch, an array with one dimension more, or a list.
+/// The kind of an operation's result.
+///
+/// For each matrix of a batch it is a batch, an array with one dimension more, or a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ResultKind {
     /// A sparse matrix, which can be stored.

@@ -8,7 +8,7 @@ use crate::app::App;
 use crate::auth::Identity;
 use crate::lock::lock;
 use crate::matrices::{Pairs, parameters};
-use crate::objects::KeptCopy;
+use crate::objects::CopyGuard;
 use crate::problem::Problem;
 use crate::task::StopOnDrop;
 use crate::upload::{Encoding, NPZ, Reception, read_matrix};
@@ -147,13 +147,13 @@ pub(crate) async fn receive_copy(
     let task = caller.task.clone();
     let keep = move || {
         let matrix = read_matrix(&store, &tenant, received, kind, &task)?;
-        store.keep_copy(number, (&tenant, &name, version), matrix, (&format, false))
+        store.insert_copy(number, (&tenant, &name, version), matrix, (&format, false))
     };
     Ok(Body::new(CopyBody(app.threads.run(&identity.tenant, &caller.task, keep).await?)))
 }
 
 /// A body that has no bytes and no end, and is dropped with its connection.
-pub(super) struct CopyBody(#[allow(dead_code, reason = "it is dropped with the body")] pub(super) KeptCopy);
+pub(super) struct CopyBody(#[allow(dead_code, reason = "it is dropped with the body")] pub(super) CopyGuard);
 
 impl HttpBody for CopyBody {
     type Data = Bytes;

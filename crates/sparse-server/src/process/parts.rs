@@ -173,7 +173,7 @@ pub(crate) async fn receive_part(
     let keep = move || {
         let matrix = read_rows(&store, &tenant, &part)?;
         let copy =
-            store.keep_copy(part.number, (&tenant, &part.name, part.version), matrix, ("csr", true))?;
+            store.insert_copy(part.number, (&tenant, &part.name, part.version), matrix, ("csr", true))?;
         let description = serde_json::to_string(&store.copy(part.number)?.description);
         Ok((description.map_err(Problem::internal)?, copy))
     };

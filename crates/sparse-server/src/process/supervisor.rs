@@ -84,7 +84,7 @@ pub(crate) struct Supervisor {
     pub(super) name: String,
     pub(super) socket: PathBuf,
     pub(super) idle: IdleConnections,
-    /// What tenants have on the device.
+    /// The usage of tenants on the device.
     pub(super) usages: Usages,
     state: watch::Sender<State>,
     phase: watch::Sender<Phase>,

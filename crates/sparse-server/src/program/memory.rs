@@ -46,7 +46,7 @@ impl<'s> Memory<'s> {
     }
 
     /// The bytes that the program has until it ends.
-    fn held_bytes(&self) -> u64 {
+    fn owned_bytes(&self) -> u64 {
         let results: u64 = self.results.iter().map(|(_, reserved)| reserved.bytes()).sum();
         self.store.leased_bytes(self.leases.iter().map(|(object, _)| object))
             + self.body_bytes.bytes()
@@ -70,7 +70,7 @@ impl<'s> Memory<'s> {
             _ => None,
         };
         let mut reserved = self.store.reserve(&self.tenant, 0)?;
-        let owner = Owner { tenant: &self.tenant, leased: self.held_bytes() };
+        let owner = Owner { tenant: &self.tenant, leased: self.owned_bytes() };
         let operand = operand.map(|source| self.columns(source)).transpose()?;
         let cast = match operand {
             Some(columns) if columns.values.dtype() != a.dtype() => {
@@ -104,7 +104,7 @@ impl<'s> Memory<'s> {
     /// A lease on a stored matrix, which lasts as long as the program.
     fn lease(&mut self, source: &MatrixSource) -> Result<Option<Arc<Resident>>, Problem> {
         let MatrixSource::Stored(object) = source else { return Ok(None) };
-        let leased = self.store.lease_beside(object, self.held_bytes())?;
+        let leased = self.store.lease_beside(object, self.owned_bytes())?;
         self.leases.push((object.clone(), leased.clone()));
         Ok(Some(leased))
     }

@@ -96,7 +96,7 @@ struct Contents<'a> {
     encoding: Encoding,
     inflated: u64,
     limit: u64,
-    /// Why there may be no more bytes than the limit.
+    /// Makes the error for more bytes than the limit.
     refusal: fn(u64) -> Problem,
     task: &'a Task,
 }

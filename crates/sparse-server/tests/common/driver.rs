@@ -13,7 +13,7 @@ pub(crate) struct Page {
     answers: BufReader<ChildStdout>,
     session: Option<String>,
     last: u64,
-    /// What the page has logged, thrown and requested.
+    /// Messages, errors and requests of the page.
     events: Vec<Value>,
 }
 

@@ -1,4 +1,4 @@
-//! What the clients of several scenarios send.
+//! Requests and numbers that several scenarios share.
 
 use crate::common::{MTX, mtx, npy};
 use crate::service::Server;

@@ -138,19 +138,19 @@ impl<T: Scalar, I: Index> Bucket<'_, T, I> {
         if duplicates == Duplicates::Keep {
             return Ok(self.indices.len());
         }
-        let (mut start, mut kept) = (0, 0);
+        let (mut start, mut written) = (0, 0);
         for (row, length) in self.block.rows.clone().zip(self.lengths.iter_mut()) {
             let end = start + *length;
-            if kept == start && self.indices[start..end].is_sorted_by(|a, b| a < b) {
-                (start, kept) = (end, end);
+            if written == start && self.indices[start..end].is_sorted_by(|a, b| a < b) {
+                (start, written) = (end, end);
                 continue;
             }
-            let first_kept = kept;
+            let first_written = written;
             while start < end {
                 let minor = self.indices[start];
                 let count = self.indices[start..end].iter().take_while(|&&other| other == minor).count();
                 let same = &self.values[start..start + count];
-                self.values[kept] = match duplicates {
+                self.values[written] = match duplicates {
                     Duplicates::Error if count > 1 => {
                         let (row, col) = to_row_col(row, minor.as_usize());
                         return Err(Error::format(
@@ -162,13 +162,13 @@ impl<T: Scalar, I: Index> Bucket<'_, T, I> {
                     Duplicates::Sum => sum(same.iter().copied()),
                     Duplicates::Error | Duplicates::Keep => same[0],
                 };
-                self.indices[kept] = minor;
-                kept += 1;
+                self.indices[written] = minor;
+                written += 1;
                 start += count;
             }
-            *length = kept - first_kept;
+            *length = written - first_written;
         }
-        Ok(kept)
+        Ok(written)
     }
 }
 

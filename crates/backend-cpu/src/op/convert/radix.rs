@@ -56,14 +56,14 @@ pub(super) fn group<T: Scalar, I: Index, O: Index>(
     let buckets = blocks.iter().zip(outputs);
     let buckets =
         buckets.map(|(block, ((indices, values), lengths))| Bucket { block, indices, values, lengths });
-    let kept = cpu.map(nnz, buckets.collect(), |bucket: Bucket<'_, T, I>| {
+    let written = cpu.map(nnz, buckets.collect(), |bucket: Bucket<'_, T, I>| {
         bucket.build(cpu, &source, duplicates, to_row_col)
     });
-    let kept = kept.into_iter().collect::<Result<Vec<usize>>>()?;
+    let written = written.into_iter().collect::<Result<Vec<usize>>>()?;
     let offsets = cpu.offsets(&lengths)?;
-    if kept.iter().sum::<usize>() < nnz {
-        indices = compact(cpu, &indices, &ranges, &kept);
-        values = compact(cpu, &values, &ranges, &kept);
+    if written.iter().sum::<usize>() < nnz {
+        indices = compact(cpu, &indices, &ranges, &written);
+        values = compact(cpu, &values, &ranges, &written);
     }
     Ok(Arrays { offsets, indices, values })
 }
@@ -139,20 +139,20 @@ fn scan(counts: &mut [Vec<usize>], bucket_rows: Vec<Range<usize>>) -> Vec<RowBlo
     bucket_rows.into_iter().enumerate().map(block).collect()
 }
 
-/// The first `kept` elements of each bucket, without the gaps.
+/// The first `written` elements of each bucket, without the gaps.
 fn compact<T: sparse_core::Element>(
     cpu: &Cpu,
     source: &[T],
     buckets: &[Range<usize>],
-    kept: &[usize],
+    written: &[usize],
 ) -> Vec<T> {
     // SAFETY: elements are plain data; the buckets are copied to all of it.
-    let mut target = unsafe { unwritten(kept.iter().sum()) };
+    let mut target = unsafe { unwritten(written.iter().sum()) };
     let mut rest = target.as_mut_slice();
-    let mut work = Vec::with_capacity(kept.len());
-    for (bucket, &kept) in buckets.iter().zip(kept) {
-        let (place, after) = rest.split_at_mut(kept);
-        work.push((place, &source[bucket.start..bucket.start + kept]));
+    let mut work = Vec::with_capacity(written.len());
+    for (bucket, &written) in buckets.iter().zip(written) {
+        let (place, after) = rest.split_at_mut(written);
+        work.push((place, &source[bucket.start..bucket.start + written]));
         rest = after;
     }
     cpu.for_each(source.len(), work, |(place, source)| place.copy_from_slice(source));

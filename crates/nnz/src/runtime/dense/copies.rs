@@ -51,7 +51,7 @@ impl DenseMatrix {
     /// ```
     ///
     /// # Errors
-    /// [`Shape`](Error::Shape) if there is no column `j`; what the device's runtime reports.
+    /// [`Shape`](Error::Shape) if there is no column `j`; an error of the device's runtime.
     pub fn column(&self, j: usize) -> Result<Vector> {
         self.check_column(j)?;
         if self.order == Order::ColMajor {
@@ -117,7 +117,7 @@ impl DenseMatrix {
     /// ```
     ///
     /// # Errors
-    /// [`Shape`](Error::Shape) if the range ends beyond the last row; what the device's runtime reports.
+    /// [`Shape`](Error::Shape) if the range ends beyond the last row; an error of the device's runtime.
     pub fn rows(&self, range: Range<usize>) -> Result<Self> {
         if range.start > range.end || range.end > self.rows {
             let reason = format_args!("{range:?} are not among the {} rows", self.rows);

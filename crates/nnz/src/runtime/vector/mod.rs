@@ -58,7 +58,7 @@ impl Vector {
     /// ```
     ///
     /// # Errors
-    /// [`OutOfMemory`](Error::OutOfMemory), or what the device's runtime reports.
+    /// [`OutOfMemory`](Error::OutOfMemory), or an error of the device's runtime.
     pub fn from_slice<T: Scalar>(device: &Device, values: &[T]) -> Result<Self> {
         match device {
             Device::Cpu(_) => Self::from_vec(device, values.to_vec()),
@@ -249,7 +249,7 @@ impl Vector {
     /// ```
     ///
     /// # Errors
-    /// [`Operands`](Error::Operands) if they are not of type `T`; what the device's runtime reports.
+    /// [`Operands`](Error::Operands) if they are not of type `T`; an error of the device's runtime.
     pub fn to_vec<T: Scalar>(&self) -> Result<Vec<T>> {
         if let Some(host) = self.as_slice() {
             return Ok(host.to_vec());
@@ -333,7 +333,7 @@ impl Vector {
     ///
     /// # Errors
     /// [`Operands`](Error::Operands) if types or devices differ, [`Shape`](Error::Shape) for a range beyond the end of
-    /// a vector; what the device's runtime reports.
+    /// a vector; an error of the device's runtime.
     pub fn copy_from(&mut self, start: usize, x: &Self, range: Range<usize>) -> Result<()> {
         self.check("copy_from", ("y", self), ("x", x))?;
         let fits = |start: usize, len: usize, of: usize| start.checked_add(len).is_some_and(|end| end <= of);
