@@ -1,7 +1,7 @@
 //! Suites: the subjects of a backend, and its known failures.
 
+use crate::filter::Filter;
 use crate::key::Key;
-use crate::runner::Filter;
 use crate::subject::Subject;
 use sparse_core::Caps;
 use std::collections::BTreeSet;

@@ -82,7 +82,7 @@ pub fn scaled<T: Scalar>(factor: T::Acc, value: T) -> T::Acc {
     if factor == T::Acc::ZERO { T::Acc::ZERO } else { product }
 }
 
-/// Implemented by backends, called through [`ElementwisePlan`].
+/// Sums and element-wise products: implemented by backends, called through [`ElementwisePlan`].
 pub trait ElementwiseKernel<M: SparseFormat<Space = SpaceOf<Self>>>: Backend {
     /// A plan for two patterns, with its workspace.
     type Plan: KernelPlan;

@@ -233,7 +233,7 @@ impl<A: Axis, T: Scalar, S: Space, I: Index, O: Index> StoredLines for Compresse
     }
 }
 
-/// Implemented by backends, called through [`ReducePlan`].
+/// Reductions of rows or columns: implemented by backends, called through [`ReducePlan`].
 pub trait ReduceKernel<M: StoredLines<Space = SpaceOf<Self>>>: Backend {
     /// A plan for one pattern, with its workspace.
     type Plan: KernelPlan;

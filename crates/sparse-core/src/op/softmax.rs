@@ -45,7 +45,7 @@ pub fn softmax_of_line<T: Scalar>(values: &[T], y: &mut [T], terms: &mut Vec<Rea
     }
 }
 
-/// Implemented by backends, called through [`SoftmaxPlan`].
+/// Softmax of rows or columns: implemented by backends, called through [`SoftmaxPlan`].
 pub trait SoftmaxKernel<M: StoredLines<Space = SpaceOf<Self>>>: Backend {
     /// A plan for one pattern, with its workspace.
     type Plan: KernelPlan;

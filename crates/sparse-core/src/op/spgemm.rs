@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 const OP: &str = "spgemm";
 
-/// Implemented by backends, called through [`SpgemmPlan`]: `C ← A·B`.
+/// `C ← A·B` of sparse matrices: implemented by backends, called through [`SpgemmPlan`].
 pub trait SpgemmKernel<M: SparseFormat<Space = SpaceOf<Self>>>: Backend {
     /// The pattern of C for two patterns, with the workspace of the products.
     type Plan: KernelPlan;

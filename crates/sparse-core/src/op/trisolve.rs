@@ -154,7 +154,7 @@ fn scaled(number: c64, exponent: i32) -> c64 {
     c64::new(libm::ldexp(number.re, exponent), libm::ldexp(number.im, exponent))
 }
 
-/// Implemented by backends, called through [`TrisolvePlan`]: `op(A)·X = B`.
+/// `op(A)·X = B` by substitution: implemented by backends, called through [`TrisolvePlan`].
 pub trait TrisolveKernel<M: SparseFormat<Space = SpaceOf<Self>>>: crate::Backend {
     /// The order of substitution for a pattern, with its workspace.
     type Plan: KernelPlan;

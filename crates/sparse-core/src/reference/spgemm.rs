@@ -13,7 +13,7 @@ use crate::space::Host;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// The pattern of C.
+/// The plan of a product of sparse matrices: the pattern of C.
 #[derive(Debug)]
 pub struct SpgemmPattern<I: Index, O: Index> {
     choice: Choice,

@@ -8,7 +8,7 @@ use crate::plan::{Algorithm, Choice, KernelPlan, PlanOptions};
 use crate::scalar::Scalar;
 use num_traits::One;
 
-/// The system that is solved.
+/// The plan of a triangular solve: the system that is solved.
 #[derive(Debug)]
 pub struct TrisolveChoice {
     choice: Choice,

@@ -2,7 +2,7 @@
 
 use super::Target;
 use super::memory::memory_rates;
-use super::passes::{SMALLEST_BLOCK, rate, rate_of_threads};
+use super::passes::{BLOCK, SMALLEST_BLOCK, rate, rate_of_threads};
 use crate::dispatch::compress_whole;
 use crate::engine::message::{self, HostCompressor, MatrixCompressor, PackedBatch};
 use crate::engine::worker::{DEVICE_STREAMS, UNPACKING_STREAMS};
@@ -14,8 +14,6 @@ use sparse_core::{Backend, DenseView, Host, Order, Result, Row, Space};
 use std::hint::black_box;
 use std::iter::repeat_n;
 
-/// Elements of a block, 16 MiB. It may fit a cache: the model has a separate rate for memory.
-pub(super) const BLOCK: usize = 4 << 20;
 const COLUMNS: usize = 1024;
 /// One element in this many is not zero.
 const SPACING: usize = 10;

@@ -1,6 +1,5 @@
 //! Measures the rate of a pass over growing blocks of elements, on one thread or several.
 
-use super::measure::BLOCK;
 use sparse_core::Result;
 use std::panic::resume_unwind;
 use std::sync::Barrier;
@@ -8,6 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+/// Elements of a block, 16 MiB. It may fit a cache: the model has a separate rate for memory.
+pub(super) const BLOCK: usize = 4 << 20;
 /// Elements of the smallest block that is timed, 256 KiB.
 pub(super) const SMALLEST_BLOCK: usize = BLOCK / 64;
 /// Time limit for each of link, device, unpacking, and the two blocks of the host: together a third of the 200 ms of a

@@ -1,6 +1,6 @@
 //! Matrices whose rows and columns are different things: constraints, clauses, ratings, nets, documents.
 
-use super::structure::{by_rows, near};
+use super::rows::{by_rows, near};
 use crate::random::Stream;
 use crate::uniform::{distinct, fill_distinct};
 use sparse_core::error::{Result, checked_product};

@@ -1,6 +1,6 @@
 //! Matrices of nodes with near neighbours: meshes and circuits.
 
-use super::structure::{SEED, by_rows, near};
+use super::rows::{SEED, by_rows, near};
 use crate::random::Seed;
 use sparse_core::error::{Result, checked_product};
 use sparse_core::format::Csr;

@@ -28,6 +28,7 @@
 
 mod bipartite;
 mod mesh;
+mod rows;
 mod structure;
 mod table;
 

@@ -4,15 +4,21 @@ use super::array::Elements;
 use super::blocks::Blocks;
 use super::entries::{Body, Tally};
 use super::header::{Header, Layout, MatrixInfo, Symmetry};
+use super::integers;
 use super::triplets::Triplets;
-use super::{decoder::path, integers};
 use crate::any::RoundedIntegers;
 use crate::source::{Contents, Text};
 use crate::stream::Reserve;
 use sparse_core::{DType, Index, Result, Scalar};
+use std::path::Path;
 
 /// The most blocks that are parsed at once, so that a machine of many processors needs no more memory for them.
 const MOST_BLOCKS: usize = 16;
+
+/// The path of a stream in errors.
+pub(super) fn path() -> &'static Path {
+    Path::new("<stream>")
+}
 
 /// Entries in the order of their lines.
 #[derive(Debug)]

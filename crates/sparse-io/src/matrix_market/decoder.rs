@@ -3,7 +3,7 @@
 //! Data lines are collected in blocks, which all threads parse while the next ones arrive. So memory has some blocks of
 //! lines and the entries, but neither the text nor a dense array.
 
-use super::collector::Collector;
+use super::collector::{Collector, path};
 use super::data_lines::DataLines;
 use super::header::{self, Field, Header, MatrixInfo};
 use crate::any::{AnyIndices, AnyValues, RoundedIntegers};
@@ -12,7 +12,6 @@ use crate::npz::{AnySparse, NpzFormat};
 use crate::source::Contents;
 use crate::stream::{Reserve, wrong};
 use sparse_core::{Error, Index, Result, c64};
-use std::path::Path;
 
 /// Bytes of lines in a block. Measured on two cores of a Zen 5 with 1 MiB of L2 each: lines and entries stay there.
 const BLOCK_BYTES: usize = 256 << 10;
@@ -102,11 +101,6 @@ impl TextDecoder {
         decoding.header.body_at = 0;
         with_collector!(&mut decoding.entries, of => of.push(lines, header, reserve))
     }
-}
-
-/// The path in errors.
-pub(super) fn path() -> &'static Path {
-    Path::new("<stream>")
 }
 
 impl Decoding {

@@ -1,6 +1,6 @@
 //! `Content-Encoding` of bodies, and their inflation.
 
-use super::receive::{IN_MEMORY, Sink, new_file};
+use super::sink::{IN_MEMORY, Sink, new_file};
 use super::zstd::Frames;
 use super::{NPY_HEADER_BYTES, Received, Upload, check_magic, extension};
 use crate::objects::Store;

@@ -5,6 +5,7 @@ mod device_array;
 mod encoding;
 mod matrix;
 mod receive;
+mod sink;
 mod zstd;
 
 use crate::problem::Problem;
@@ -169,7 +170,7 @@ impl Received {
         match self {
             Self::File(file) => Ok(file),
             Self::Memory(bytes) => {
-                let mut file = receive::new_file(folder, extension(kind))?;
+                let mut file = sink::new_file(folder, extension(kind))?;
                 file.write_all(&bytes)?;
                 Ok(file)
             }

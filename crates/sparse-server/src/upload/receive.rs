@@ -3,6 +3,7 @@
 
 use super::decoding::Decoding;
 use super::encoding::{Compressed, Encoding};
+use super::sink::{IN_MEMORY, Sink, new_file};
 use super::{ArrayBody, Received, Upload, extension};
 use crate::config::Limits;
 use crate::objects::Store;
@@ -13,16 +14,11 @@ use axum::http::StatusCode;
 use http_body_util::BodyExt;
 use nnz::io::FileKind;
 use std::error::Error;
-use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
-use tempfile::NamedTempFile;
 use tokio::task::{JoinHandle, spawn_blocking};
 use tokio::time::{Instant, timeout};
-
-/// Bytes of a body that are received before the first part is handed over; smaller bodies stay in memory.
-pub(super) const IN_MEMORY: usize = 1 << 20;
 
 /// Bytes of each further part, few enough to stay in the cache.
 const PART: usize = 512 << 10;
@@ -37,13 +33,6 @@ pub(crate) struct Reception<'a> {
     pub(crate) limits: &'a Limits,
     /// The folder of files.
     pub(crate) folder: &'a Path,
-}
-
-/// The destination of a body that does not stay in memory.
-#[derive(Debug)]
-pub(super) enum Sink {
-    File(NamedTempFile),
-    Decoding(Box<Decoding>),
 }
 
 /// A sink that takes a part, which comes back empty.
@@ -204,35 +193,6 @@ async fn pushed(mut decoding: Box<Decoding>, bytes: Bytes) -> Result<Box<Decodin
     pushed.await.map_err(Problem::internal)?
 }
 
-impl Sink {
-    /// The sink of a matrix that begins with `first`: a decoder, or a file in this folder.
-    pub(super) fn for_matrix(
-        kind: FileKind,
-        first: &[u8],
-        (store, tenant): (&Arc<Store>, &str),
-        folder: &Path,
-    ) -> Result<Self, Problem> {
-        Ok(match Decoding::new(kind, first, store, tenant)? {
-            Some(decoding) => Self::Decoding(Box::new(decoding)),
-            None => Self::File(new_file(folder, extension(kind))?),
-        })
-    }
-
-    pub(super) fn write(&mut self, part: &[u8]) -> Result<(), Problem> {
-        match self {
-            Self::File(file) => Ok(file.write_all(part)?),
-            Self::Decoding(decoding) => decoding.push(part),
-        }
-    }
-
-    pub(super) fn into_upload(self) -> Upload {
-        match self {
-            Self::File(file) => Upload::Received(Received::File(file)),
-            Self::Decoding(decoding) => Upload::Decoded(decoding),
-        }
-    }
-}
-
 /// A body that comes, within its limits.
 pub(crate) struct Incoming<'a> {
     body: Body,
@@ -281,10 +241,6 @@ async fn discard(body: &mut Body) {
     {
         discarded += frame.data_ref().map_or(0, Bytes::len);
     }
-}
-
-pub(super) fn new_file(folder: &Path, extension: &str) -> Result<NamedTempFile, Problem> {
-    Ok(tempfile::Builder::new().suffix(extension).tempfile_in(folder)?)
 }
 
 /// Fails if a client sends so slowly that it only occupies the connection.

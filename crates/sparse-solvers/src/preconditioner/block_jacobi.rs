@@ -10,7 +10,7 @@ use std::ops::Range;
 
 const OP: &str = "block-jacobi";
 
-/// K = the diagonal blocks of A, each of `size` rows; the last one may be smaller.
+/// The block Jacobi preconditioner: K = the diagonal blocks of A, each of `size` rows; the last one may be smaller.
 ///
 /// The blocks are inverted on the host, by elimination with row pivots. An application costs one product with the
 /// block-diagonal matrix of the inverses, which has `size` entries a row and runs on every backend.

@@ -10,8 +10,10 @@ use sparse_core::{Accumulator, Csr, Error, Host, Index, PatternId, Result, Scala
 
 const OP: &str = "ic0";
 
-/// K = L·Lᴴ for Hermitian positive definite A, with the pattern of its lower triangle: (L·Lᴴ)ᵢⱼ = aᵢⱼ wherever A has an
-/// entry. The upper triangle of A is not read.
+/// Incomplete Cholesky factors without fill-in: K = L·Lᴴ for Hermitian positive definite A.
+///
+/// L has the pattern of the lower triangle of A: (L·Lᴴ)ᵢⱼ = aᵢⱼ wherever A has an entry. The upper triangle of A is not
+/// read.
 ///
 /// It exists for M-matrices, as of diffusion; for other positive definite A a pivot may become negative, which is an
 /// error. The factorization runs on one thread of the host; an application is two triangular solves on the backend,

@@ -9,7 +9,7 @@ use sparse_core::{Accumulator, Csr, Error, Host, Index, Result, SparseFormat};
 
 const OP: &str = "ilu0";
 
-/// K = L·U with the pattern of A: (L·U)ᵢⱼ = aᵢⱼ wherever A has an entry.
+/// Incomplete LU factors without fill-in: K = L·U with the pattern of A, (L·U)ᵢⱼ = aᵢⱼ wherever A has an entry.
 ///
 /// The factorization runs on one thread of the host, without pivoting; an application is two triangular solves on the
 /// backend, which has a copy of the factors.

@@ -7,8 +7,9 @@ use sparse_core::error::check_square;
 use sparse_core::op::{SpmvKernel, VectorKernel, quotient};
 use sparse_core::{Accumulator, Csr, Error, Host, Index, Result, Scalar};
 
-/// K = diag(A), after Jacobi. Costs one product with a diagonal matrix in CSR: for each row two indices and three
-/// values are moved.
+/// The Jacobi preconditioner: K = diag(A).
+///
+/// Costs one product with a diagonal matrix in CSR: for each row two indices and three values are moved.
 #[derive(Debug)]
 pub struct Jacobi<B, T>(InverseProduct<B, T>)
 where

@@ -46,7 +46,7 @@ pub trait Preconditioner<B: Backend, T: Scalar>: Debug {
     }
 }
 
-/// K = I: no preconditioner.
+/// No preconditioner: K = I.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Identity;
 

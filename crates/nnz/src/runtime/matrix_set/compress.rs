@@ -1,6 +1,6 @@
 //! Sets from dense matrices.
 
-use super::preparation::Preparation;
+use super::preparation::{Preparation, member_shape};
 use super::{MatrixSet, MatrixSetOptions};
 use crate::Device;
 #[cfg(doc)]
@@ -96,11 +96,4 @@ impl MatrixSet {
             agree(transport, 0, "compress", preparation)?.compress_on_ranks(transport, source, options)
         })
     }
-}
-
-/// (rows, columns) of the matrices of a source, which may be none, if all files have the same.
-pub(super) fn member_shape(source: &NpySource) -> (usize, usize) {
-    let mut shapes = source.stacks().map(|(_, shape)| shape);
-    let first = shapes.next().unwrap_or_default();
-    if shapes.all(|shape| shape == first) { first } else { (0, 0) }
 }

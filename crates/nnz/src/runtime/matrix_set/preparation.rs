@@ -1,6 +1,5 @@
 //! The engine of a set's devices.
 
-use super::compress::member_shape;
 use super::workers::{check_devices, worker};
 use super::{MatrixSet, MatrixSetOptions};
 use crate::device::{HostBackend, host_backend, serial_host_backend};
@@ -119,4 +118,11 @@ fn rates_of(devices: &[Device], host: &HostBackend) -> Result<Rates> {
         Some(backend) => calibration.rates(host, &Target { backend, devices: accelerators.count(), driver }),
         None => calibration.rates(host, &Target { backend: host, devices: 1, driver }),
     }
+}
+
+/// (rows, columns) of the matrices of a source, which may be none, if all files have the same.
+pub(super) fn member_shape(source: &NpySource) -> (usize, usize) {
+    let mut shapes = source.stacks().map(|(_, shape)| shape);
+    let first = shapes.next().unwrap_or_default();
+    if shapes.all(|shape| shape == first) { first } else { (0, 0) }
 }
