@@ -282,11 +282,42 @@ def test_scipy_solves_with_the_operator_of_a_server(client):
     a = matrix()
     a = sp.csr_array(a @ a.T)
     h, b = client.put(a, "spd"), np.ones(50)
-    x, info = scipy.sparse.linalg.cg(h.aslinearoperator(), b, rtol=1e-10)
-    assert info == 0
-    np.testing.assert_allclose(a @ x, b, atol=1e-7)
+    for operator in (h.aslinearoperator(), h):
+        x, info = scipy.sparse.linalg.cg(operator, b, rtol=1e-10)
+        assert info == 0
+        np.testing.assert_allclose(a @ x, b, atol=1e-7)
     np.testing.assert_allclose(h.T @ b, a.T @ b)
     np.testing.assert_allclose(a @ h.solve(b, method="cg", tol=1e-10), b, atol=1e-7)
+
+
+@pytest.mark.parametrize("char", "fdFD")
+def test_transposes_multiply_on_the_server(client, char):
+    a = matrix(char)
+    b = sp.csr_array(a[:, :30])
+    h, g, tolerance = client.put(a, "a"), client.put(b, "b"), {"rtol": 1e-4 if char in "fF" else 1e-12}
+    for product in (lambda a, b: a @ a.T, lambda a, b: b.T @ a, lambda a, b: b.T @ a.T, lambda a, b: b.T.T @ b.T):
+        found, expected = product(h, g), product(a, b)
+        assert (type(found), found.shape) == (type(expected), expected.shape)
+        np.testing.assert_allclose(found.toarray(), expected.toarray(), **tolerance)
+    x = np.outer(np.linspace(1, 2, 50), [1, -1]).astype(char) * (1 + 1j if char in "FD" else 1)
+    products = (lambda a, x: a.T @ x, lambda a, x: x.T @ a, lambda a, x: x.T @ a.T, lambda a, x: a.T.dot(x))
+    for product in products:
+        np.testing.assert_allclose(product(h, x), product(a, x), **tolerance)
+        np.testing.assert_allclose(product(h, x[:, 0]), product(a, x[:, 0]), **tolerance)
+    np.testing.assert_allclose(h.T.H @ x, a.conj() @ x, **tolerance)
+    assert isinstance(h.T @ h.aslinearoperator(), scipy.sparse.linalg.LinearOperator)
+    for product in (lambda: h.T @ a, lambda: a @ h.T, lambda: h @ a):
+        with pytest.raises(TypeError, match="not on the server: put"):
+            product()
+    with pytest.raises(TypeError, match="aslinearoperator"):
+        h @ g.aslinearoperator()
+
+
+def test_transposes_of_a_batch_multiply_on_the_server(client):
+    stack = np.arange(24.0).reshape(2, 3, 4)
+    h = client.compress(stack, "batch")
+    for found, member in zip(h @ h.T, stack, strict=True):
+        np.testing.assert_array_equal(found.toarray(), member @ member.T)
 
 
 def test_a_batch_multiplies_by_a_vector_for_each_member(client):

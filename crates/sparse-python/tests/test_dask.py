@@ -1,5 +1,7 @@
 """Chunked matrices of Dask, in threads and on a cluster of processes on loopback. Skipped where there is no Dask."""
 
+import pickle
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -138,3 +140,14 @@ def test_processes_of_a_cluster_send_chunks(ours, cluster):
     np.testing.assert_array_equal([member.toarray() for member in batch.compute()], stack)
     assert len(cluster.has_what()) == 2
     assert all(cluster.has_what().values()), "both processes have chunks"
+
+
+def test_chunked_matrices_are_pickled():
+    a = stack_of((23, 9), "d")
+    chunks = nnz.dask.compress(chunked(a, 5, 4))
+    parts = nnz.dask.from_delayed([dask.delayed(sp.csr_array)(a)], [23], 9, "d")
+    for matrix in (chunks, parts, nnz.dask.compress(chunked(a.reshape(23, 3, 3), 5, 3, 3))):
+        copied = pickle.loads(pickle.dumps(matrix))
+        assert (copied.compute() if matrix.ndim == 3 else copied).shape == matrix.shape
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(chunks)).compute().toarray(), a)
+    np.testing.assert_allclose(pickle.loads(pickle.dumps(chunks @ np.ones(9))).compute(), a.sum(axis=1))

@@ -1,5 +1,6 @@
 """Operations of matrices on devices beside SciPy's."""
 
+import copy
 import operator
 from types import SimpleNamespace
 
@@ -66,10 +67,15 @@ def test_sums_and_products_of_elements(ours, kind, place):
         assert_is(a.multiply(factors), sp.csr_array(left.multiply(factors)), kind)
     with pytest.raises(ValueError, match=r"\(12,\) where \(9,\), \(1, 9\) or \(12, 1\)"):
         a.multiply(np.ones(12, "f"))
+    assert_is(sum([a, b]), left + right, kind)
+    assert_is(0 - a, -left, kind)
     with pytest.raises(TypeError):
         a + right
-    with pytest.raises(TypeError):
-        a + 1
+    for dense_operand in (1, left.toarray()):
+        with pytest.raises(TypeError, match="is dense: toarray"):
+            a + dense_operand
+        with pytest.raises(TypeError, match="is dense: toarray"):
+            dense_operand - a
 
 
 def test_sparse_products(ours, kind, place):
@@ -141,6 +147,8 @@ KEYS = {
     "mask": np.s_[np.arange(12) % 3 == 0],
     "grid": np.ix_([1, 5, -2], [0, 8]),
     "empty list": np.s_[[]],
+    "ellipsis": np.s_[...],
+    "ellipsis and columns": np.s_[..., 2:5],
 }
 
 
@@ -313,3 +321,65 @@ def test_streams_are_named_as_their_libraries_have_them():
         assert address_of(stream) == 7
     with pytest.raises(TypeError):
         address_of("default")
+
+
+def test_copies_are_made_by_the_module_copy(kind, place):
+    a = kind.from_scipy(integers(SHAPE), place)
+    for copied in (copy.copy(a), copy.deepcopy([a])[0]):
+        assert copied is not a and copied.device == place
+        assert_is(copied, a.get(), kind)
+
+
+def test_comparisons_are_errors(kind, place):
+    a = kind.from_scipy(integers(SHAPE), place)
+    for compare in (operator.eq, operator.ne):
+        for other in (a.copy(), 0, a.get(), a.toarray()):
+            with pytest.raises(TypeError, match=r"get\(\) makes SciPy's array"):
+                compare(a, other)
+    assert a is not None and not a == "a"
+    with pytest.raises(ValueError, match="its nnz says"):
+        bool(a)
+    assert bool(kind.from_scipy(sp.eye_array(1), place))
+
+
+def test_names_that_scipys_arrays_have_say_so(kind, place):
+    a = kind.from_scipy(integers(SHAPE), place)
+    with pytest.raises(AttributeError, match=r"no attribute 'argmax': get\(\) makes SciPy's array, which has it"):
+        a.argmax()
+    with pytest.raises(AttributeError, match="no attribute 'anything'$"):
+        _ = a.anything
+
+
+def test_numpys_functions_reduce(kind, place):
+    theirs = integers(SHAPE)
+    a, out = kind.from_scipy(theirs, place), np.empty(9, "f")
+    for function in (np.sum, np.mean, np.max, np.min):
+        assert function(a) == pytest.approx(function(theirs))
+        np.testing.assert_allclose(function(a, axis=0), function(theirs.toarray(), axis=0), rtol=1e-6)
+        assert function(a, axis=0, out=out) is out
+        np.testing.assert_allclose(out, function(theirs.toarray(), axis=0), rtol=1e-6)
+    assert a.sum(axis=1, dtype="d").dtype == np.float64
+
+
+def test_arrays_in_an_order_or_in_place(kind, place):
+    theirs, out = integers(SHAPE), np.empty(SHAPE, "f")
+    a = kind.from_scipy(theirs, place)
+    assert a.toarray(order="F").flags.f_contiguous
+    assert a.toarray(out=out) is out
+    np.testing.assert_array_equal(out, theirs.toarray())
+    assert a.astype("f", copy=False) is a
+
+
+@pytest.mark.parametrize("ord, axis", [(None, None), ("fro", None), (1, None), (-1, None), (np.inf, None), (-np.inf, None), (None, 0), (1, 1), (2, -1), (np.inf, 0)])
+def test_norms(ours, kind, place, ord, axis):
+    theirs = integers(SHAPE)
+    a = kind.from_scipy(theirs, place)
+    with ours():
+        found = nnz.linalg.norm(a, ord, axis)
+    np.testing.assert_allclose(found, scipy_linalg.norm(theirs, ord, axis), rtol=1e-6)
+    np.testing.assert_allclose(nnz.linalg.norm(theirs, ord, axis), scipy_linalg.norm(theirs, ord, axis))
+
+
+def test_norms_of_singular_values_are_left_to_the_host(kind, place):
+    with pytest.raises(NotImplementedError, match="order 2 and axis None"):
+        nnz.linalg.norm(kind.from_scipy(integers(SHAPE), place), 2)

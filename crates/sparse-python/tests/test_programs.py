@@ -1,10 +1,12 @@
 """Programs of other libraries that take SciPy's arrays, with nnz's. Each library is skipped where it is not installed."""
 
 import importlib
+import runpy
 import subprocess
 import sys
 import warnings
 from contextlib import nullcontext
+from pathlib import Path
 
 import nnz
 import numpy as np
@@ -113,3 +115,10 @@ def test_anndata_writes(tmp_path, first, second):
     pytest.importorskip("anndata")
     program = WRITING.format(first=first, second=second)
     subprocess.run([sys.executable, "-c", program], cwd=tmp_path, check=True)
+
+
+@pytest.mark.parametrize("program, size", [("finite_elements", "--points=40"), ("search", "--documents=500")])
+def test_examples(program, size, ours, monkeypatch):
+    monkeypatch.setattr(sys, "argv", [program, size])
+    with ours():
+        runpy.run_path(str(Path(__file__).parents[1] / "examples" / f"{program}.py"), run_name="__main__")

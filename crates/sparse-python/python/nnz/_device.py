@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -36,6 +36,9 @@ def devices() -> list[DeviceInfo]:
 
 
 _Self = TypeVar("_Self", bound="DeviceMatrix")
+
+#: The array of the host for each format.
+_ON_HOST = {"csr": csr_array, "csc": csc_array, "coo": coo_array}
 
 
 def to_native(matrix: Any, device: str | None) -> Any:
@@ -100,8 +103,7 @@ class DeviceMatrix(ElementFunctions):
         first, second, data = self._native.arrays()
         if self._format == "coo":
             return coo_array((data, (first, second)), shape=self.shape)
-        container = csr_array if self._format == "csr" else csc_array
-        return container((data, second, first), shape=self.shape)
+        return _ON_HOST[self._format]((data, second, first), shape=self.shape)
 
     def matmul_to_npz(self, other: DeviceMatrix, path: str | PathLike[str], memory_limit: int | None = None) -> None:
         """Writes the sparse product A·B to an `.npz` file, chunk of rows by chunk of rows; of CSC, by columns.
@@ -158,11 +160,16 @@ class DeviceMatrix(ElementFunctions):
         """True for a matrix on the server of `NNZ_SERVER`."""
         return self._engine is not _native
 
-    def toarray(self) -> Any:
-        """All elements, zeros included, as an array of NumPy."""
+    def toarray(self, order: Any = None, out: Any = None) -> Any:
+        """All elements, zeros included, as an array of NumPy: a new one in C or F `order`, or `out`."""
         dense = np.empty(self.shape, self.dtype)
         self._native.todense(dense)
-        return dense
+        if out is None:
+            return np.asarray(dense, order=order)
+        out[...] = dense
+        return out
+
+    todense = toarray
 
     def tocsr(self) -> DeviceCsr:
         """The matrix in CSR; of coordinates, those of one place are added."""
@@ -205,6 +212,14 @@ class DeviceMatrix(ElementFunctions):
     def _made(self: _Self, native: _native.Matrix) -> _Self:
         """A result in the format of this matrix."""
         return type(self)(native if native.format == self._format else self._engine.convert(native, self._format))
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            reason = f"{type(self).__name__!r} object has no attribute {name!r}"
+            if hasattr(_ON_HOST[self._format], name):
+                reason += ": get() makes SciPy's array, which has it"
+            raise AttributeError(reason, name=name, obj=self)
 
     def _repr_html_(self) -> str:
         return html_of(self)

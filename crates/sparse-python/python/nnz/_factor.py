@@ -154,6 +154,9 @@ def splu(
             return Factors(A)
         except NotImplementedError:  # of values that are not finite
             A = _columns(A)
+        except RuntimeError as error:
+            # SciPy's words, which programs look for.
+            raise RuntimeError(f"Factor is exactly singular: {error}") from None
     return scipy_linalg.splu(A, **given)
 
 

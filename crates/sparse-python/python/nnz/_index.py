@@ -17,9 +17,9 @@ Members = slice | Sequence[int] | Sequence[bool] | np.ndarray[Any, np.dtype[Any]
 
 def chosen(key: Any, shape: tuple[int, int]) -> tuple[Lines, Lines, bool]:
     """Rows, columns, and whether both are numbers, so that they choose one element."""
-    keys = key if isinstance(key, tuple) else (key, slice(None))
-    if len(keys) == 1:
-        keys = (*keys, slice(None))
+    keys = key if isinstance(key, tuple) else (key,)
+    at = next((at for at, key in enumerate(keys) if key is Ellipsis), len(keys))
+    keys = (*keys[:at], *[slice(None)] * (2 - len(keys) + (at < len(keys))), *keys[at + 1 :])
     if len(keys) != 2:
         raise IndexError(f"{len(keys)} indices where a matrix has two dimensions")
     first, second = keys

@@ -122,17 +122,23 @@ class Operations(ABC):
     def __sub__(self: _Self, other: Any) -> _Self:
         return self._sum(other, -1)
 
-    def __radd__(self, other: Any) -> Any:
-        self._check_not_on_host(other)
-        return NotImplemented
+    def __radd__(self: _Self, other: Any) -> _Self:
+        return self._sum(other, 1)
 
-    __rsub__ = __radd__
+    def __rsub__(self: _Self, other: Any) -> _Self:
+        return (-self)._sum(other, 1)
 
     def _sum(self: _Self, other: Any, beta: int) -> _Self:
+        """A + beta·B; B is a matrix on the device, or 0, with which `sum` of a list begins."""
         self._check_not_on_host(other)
-        if not isinstance(other, Operations):
-            return NotImplemented
-        return self._made(self._engine.add(self._native, other._native, complex(1), complex(beta)))
+        if isinstance(other, Operations):
+            return self._made(self._engine.add(self._native, other._native, complex(1), complex(beta)))
+        if isinstance(other, Complex) and other == 0:
+            return self.copy()
+        if isinstance(other, Complex) or np.ndim(other) > 0:
+            what = "an array" if np.ndim(other) else "a number that is not 0"
+            raise TypeError(f"a sum with {what} is dense: toarray() makes an array of the matrix")
+        return NotImplemented
 
     def __mul__(self: _Self, other: Any) -> _Self:
         return self.multiply(other)
@@ -176,16 +182,39 @@ class Operations(ABC):
             _dlpack.release(other, self.device)
         return self._made(scaled)
 
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, (Operations, Complex, np.ndarray)) or sp.issparse(other):
+            raise TypeError(f"a {type(self).__name__} is not compared on its device: get() makes SciPy's array, which compares elements")
+        return NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __bool__(self) -> bool:
+        if self.shape == (1, 1):
+            return bool(self.sum())
+        raise ValueError("a matrix of several elements is neither true nor false: its nnz says whether it has entries")
+
     def copy(self: _Self) -> _Self:
         """A copy on the same device."""
         return self._made(self._engine.copy(self._native))
+
+    def __copy__(self: _Self) -> _Self:
+        return self.copy()
+
+    def __deepcopy__(self: _Self, _: Any) -> _Self:
+        return self.copy()
 
     def eliminate_zeros(self) -> None:
         """Removes the entries of this matrix that are zero."""
         self._native = self._made(self._engine.prune(self._native))._native
 
-    def astype(self: _Self, dtype: Any) -> _Self:
-        """The matrix with its values as another type, each rounded to nearest; by way of the host."""
+    def astype(self: _Self, dtype: Any, copy: bool = True) -> _Self:
+        """The matrix with its values as another type, each rounded to nearest; by way of the host.
+
+        Without `copy` it is the matrix itself where its values have the type.
+        """
+        if not copy and np.dtype(dtype) == self.dtype:
+            return self
         return self._made(self._engine.cast(self._native, np.dtype(dtype).char))
 
     def __getitem__(self: _Self, key: Any) -> Any:
@@ -203,26 +232,34 @@ class Operations(ABC):
         """The sum of the elements (i, i + offset)."""
         return self.diagonal(offset).sum()
 
-    def sum(self, axis: int | None = None) -> Any:
+    def sum(self, axis: int | None = None, dtype: Any = None, out: Any = None) -> Any:
         """The sums of columns (`axis=0`) or rows (`axis=1`), as an array of NumPy, or the sum of all elements."""
-        return self._each("sum", axis) if axis is not None else self._each("sum", 1).sum()
+        a = self if dtype is None else self.astype(dtype, copy=False)
+        return _in(out, a._each("sum", axis) if axis is not None else a._each("sum", 1).sum())
 
-    def mean(self, axis: int | None = None) -> Any:
+    def mean(self, axis: int | None = None, dtype: Any = None, out: Any = None) -> Any:
         """The means of columns or rows, or of all elements; those that are not stored are zeros, and count."""
-        if axis is not None:
-            return self._each("mean", axis)
+        a = self if dtype is None else self.astype(dtype, copy=False)
         rows, cols = self.shape
-        return self.sum() / self.dtype.type(rows * cols)
+        return _in(out, a._each("mean", axis) if axis is not None else a.sum() / a.dtype.type(rows * cols))
 
-    def min(self, axis: int | None = None) -> Any:
+    def min(self, axis: int | None = None, out: Any = None) -> Any:
         """The least elements of columns or rows, or of all, of real numbers; those that are not stored are zeros."""
-        return self._each("min", axis) if axis is not None else self._each("min", 1).min()
+        return _in(out, self._each("min", axis) if axis is not None else self._each("min", 1).min())
 
-    def max(self, axis: int | None = None) -> Any:
+    def max(self, axis: int | None = None, out: Any = None) -> Any:
         """The largest elements of columns or rows, or of all; see :meth:`min`."""
-        return self._each("max", axis) if axis is not None else self._each("max", 1).max()
+        return _in(out, self._each("max", axis) if axis is not None else self._each("max", 1).max())
 
     def _each(self, by: str, axis: int) -> Any:
         if axis not in (0, 1, -1, -2):
             raise ValueError(f"axis is {axis} where 0, 1 or None is right")
         return self._engine.reduce(self._native, axis in (1, -1), by)
+
+
+def _in(out: Any, found: Any) -> Any:
+    """A result, in `out` where there is one: NumPy's functions of the same names pass it."""
+    if out is None:
+        return found
+    out[...] = found
+    return out

@@ -14,6 +14,7 @@ when a chunk is computed is Dask's to say: nothing here runs before `compute()` 
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Iterable
 from typing import Any
 
@@ -219,23 +220,22 @@ def _dense(operand: Any) -> da.Array:
     return da.asarray(operand)
 
 
-@dask.delayed(pure=True)
-def _product(a: Any, b: Any) -> Any:
-    return a @ b
-
-
-@dask.delayed(pure=True)
-def _compressed_batch(stack: Any, tolerance: float | None) -> BatchCsr:
+def _compress_batch(stack: Any, tolerance: float | None) -> BatchCsr:
     return compress_stack(stack, tolerance=tolerance)
 
 
-@dask.delayed(pure=True)
-def _compressed_matrix(rows: Any, tolerance: float | None) -> csr_array:
+def _compress_matrix(rows: Any, tolerance: float | None) -> csr_array:
     return compress_stack(rows, tolerance=tolerance)[0]
 
 
-@dask.delayed(pure=True)
-def _as_csr(matrix: Any, rows: int, columns: int, dtype: np.dtype[Any]) -> csr_array:
+def _to_csr(matrix: Any, rows: int, columns: int, dtype: np.dtype[Any]) -> csr_array:
     if matrix.shape != (rows, columns):
         raise ValueError(f"a chunk has shape {matrix.shape} where {(rows, columns)} is right")
     return csr_array(matrix).astype(dtype, copy=False)
+
+
+# The tasks of these functions, which keep their names: graphs are pickled by them.
+_product = dask.delayed(operator.matmul, pure=True)
+_compressed_batch = dask.delayed(_compress_batch, pure=True)
+_compressed_matrix = dask.delayed(_compress_matrix, pure=True)
+_as_csr = dask.delayed(_to_csr, pure=True)

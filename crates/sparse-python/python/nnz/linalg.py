@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse.linalg as scipy_linalg
 
+from ._device import DeviceMatrix
 from ._factor import Factors, factorized, splu, spsolve
 from ._functions import of_scipy
 from ._iterative import solve as _solve
@@ -31,6 +32,7 @@ __all__ = [
     "jacobi",
     "lsqr",
     "minres",
+    "norm",
     "spilu",
     "splu",
     "spsolve",
@@ -128,3 +130,24 @@ def minres(
             return found
     options = {"shift": shift, "maxiter": maxiter, "show": show, "check": check}
     return scipy_linalg.minres(A, b, x0, rtol=rtol, M=M, callback=callback, **options)
+
+
+#: The reduction of rows or columns for an order.
+_OF_LINES = {None: "norm2", 2: "norm2", 1: "norm1", np.inf: "norminf"}
+
+#: For an order of a whole matrix: the axis, the reduction of its lines, and which of them counts.
+_OF_MATRIX = {1: (0, "norm1", np.max), -1: (0, "norm1", np.min), np.inf: (1, "norm1", np.max), -np.inf: (1, "norm1", np.min)}
+
+
+def norm(x: Any, ord: Any = None, axis: int | None = None) -> Any:
+    """:func:`scipy.sparse.linalg.norm`; of a matrix on a device it is computed there, but for singular values."""
+    if not isinstance(x, DeviceMatrix):
+        return scipy_linalg.norm(x, ord, axis)
+    if axis is not None and ord in _OF_LINES:
+        return x._each(_OF_LINES[ord], axis)
+    if axis is None and ord in (None, "fro"):
+        return np.linalg.norm(x._each("norm2", 1))
+    if axis is None and ord in _OF_MATRIX:
+        axis, by, which = _OF_MATRIX[ord]
+        return which(x._each(by, axis))
+    raise NotImplementedError(f"the norm of order {ord!r} and axis {axis!r} of a matrix on a device: norm(A.get(), …) computes it")

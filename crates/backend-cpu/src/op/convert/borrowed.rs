@@ -38,7 +38,9 @@ fn add_up<T: Scalar, I: Index, O: Index>(
     extents: (usize, usize),
     entries: Coordinates<'_, T, I>,
 ) -> Result<Arrays<T, I, O>> {
-    if serial::are_few(entries.values.len(), extents.0) {
+    let len = entries.values.len();
+    // Those in the order of the other axis need no sort.
+    if serial::are_few(len, extents.0) || serial::is_small(len, extents.0) && entries.minor.is_sorted() {
         // SAFETY: `compress_coo` has compared both indices.
         return unsafe { serial::add_up(cpu, extents.0, entries) };
     }
@@ -51,11 +53,13 @@ fn along_other_axis<T: Scalar, I: Index, O: Index>(
     minor: usize,
     lines: Lines<'_, T, I, O>,
 ) -> Result<Option<Arrays<T, I, O>>> {
-    if serial::is_small(lines.1.len(), minor) {
-        // SAFETY: `csr_to_csc` has compared the offsets.
-        return unsafe { serial::along_other_axis(cpu, minor, lines) };
+    // SAFETY: `csr_to_csc` has compared the offsets.
+    unsafe {
+        if serial::is_small(lines.1.len(), minor) {
+            return serial::along_other_axis(cpu, minor, lines);
+        }
+        compress::along_other_axis(cpu, minor, lines)
     }
-    compress::along_other_axis(cpu, minor, lines)
 }
 
 /// Adds the entries of each row to the rows of a dense matrix by rows; false if a column is not below `cols`.
@@ -69,7 +73,8 @@ fn add_to_dense<T: Scalar, I: Index, O: Index>(
     let elements: Vec<_> = parts.iter().map(|rows| rows.start * cols..rows.end * cols).collect();
     let work = parts.into_iter().zip(split_mut(dense, &elements)).collect();
     let has_fault = AtomicBool::new(false);
-    cpu.for_each(indices.len(), work, |(rows, dense): (Range<usize>, &mut [T])| {
+    // In runs, so that threads do not wait for one another to clear the same new page of 2 MiB.
+    cpu.for_each_in_runs(indices.len(), work, |(rows, dense): (Range<usize>, &mut [T])| {
         for (row, dense) in rows.zip(dense.chunks_exact_mut(cols)) {
             let entries = offsets[row].as_usize()..offsets[row + 1].as_usize();
             for (column, value) in indices[entries.clone()].iter().zip(&values[entries]) {

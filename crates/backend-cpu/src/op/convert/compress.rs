@@ -3,7 +3,7 @@
 use super::bucket::Coordinates;
 use super::radix::group;
 use super::transpose::{Lines, by_spans, in_minor_order, parts};
-use super::{ParallelConvert, SEQUENTIAL};
+use super::{ParallelConvert, SEQUENTIAL, serial};
 use crate::Cpu;
 use crate::primitive::fill::Arrays;
 use sparse_core::op::Duplicates;
@@ -106,13 +106,18 @@ fn recompress<A: Axis, T: Scalar, I: Index, O: Index>(
     cpu: &Cpu,
     a: &Compressed<A, T, Host, I, O>,
 ) -> Result<Compressed<A::Other, T, Host, I, O>> {
-    let arrays = along_other_axis(cpu, a.pattern().minor(), (a.offsets(), a.indices(), a.values()))?;
+    let lines = (&a.offsets()[..], &a.indices()[..], &a.values()[..]);
+    // SAFETY: the offsets of a matrix ascend so.
+    let arrays = unsafe { along_other_axis(cpu, a.pattern().minor(), lines) }?;
     let arrays = arrays.ok_or_else(|| Error::format(A::FORMAT, "an index is out of range"))?;
     Ok(compressed(a.nrows(), a.ncols(), arrays, a.order().unique))
 }
 
 /// The lines along the other axis, of which there are `minor`; `None` if an index is not below that.
-pub(super) fn along_other_axis<T: Scalar, I: Index, O: Index>(
+///
+/// # Safety
+/// The offsets ascend from 0 to the number of indices and of values.
+pub(super) unsafe fn along_other_axis<T: Scalar, I: Index, O: Index>(
     cpu: &Cpu,
     minor: usize,
     lines: Lines<'_, T, I, O>,
@@ -121,6 +126,10 @@ pub(super) fn along_other_axis<T: Scalar, I: Index, O: Index>(
     let Some(parts) = parts(cpu, minor, offsets, indices) else { return Ok(None) };
     if let Some(arrays) = by_spans(cpu, minor, lines, parts)? {
         return Ok(Some(arrays));
+    }
+    if serial::are_few_scattered(cpu, values.len(), minor) {
+        // SAFETY: the caller's promise.
+        return unsafe { serial::along_other_axis(cpu, minor, lines) };
     }
     let expanded = cpu.expand(offsets);
     let entries = Coordinates { major: indices, minor: &expanded, values };
@@ -196,5 +205,25 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> ParallelConvert<Coo<T, Host, I>>
             ExpandAlgorithm::Expand => Ok(coordinates(cpu, self)),
             ExpandAlgorithm::Sequential => self.convert(&()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Simd;
+
+    #[test]
+    fn few_entries_anywhere_are_counted_to_their_columns() {
+        let (cpu, cols) = (Cpu::with(2, Simd::detect()).unwrap(), 1 << 18);
+        let entries = [(0, 1, 1.0), (0, cols - 1, 2.0), (2, 1, 3.0), (2, 7, 4.0)];
+        let csr: Csr<f64> =
+            Coo::<f64>::from_triplets(3, cols, entries).unwrap().convert(&Default::default()).unwrap();
+        let lines = (&**csr.offsets(), &**csr.indices(), &**csr.values());
+        assert!(by_spans(&cpu, cols, lines, parts(&cpu, cols, lines.0, lines.1).unwrap()).unwrap().is_none());
+        let (found, expected): (Csc<f64>, Csc<f64>) =
+            (recompress(&cpu, &csr).unwrap(), csr.convert(&()).unwrap());
+        assert_eq!((found.offsets(), found.indices()), (expected.offsets(), expected.indices()));
+        assert_eq!(found.values(), expected.values());
     }
 }

@@ -10,11 +10,13 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.sparse.linalg import LinearOperator
 
 from . import _cuda
 from ._bodies import NPY, NPZ, body_of, npy
 from ._connections import Connections
 from ._requests import ConvergenceWarning, IncompleteListWarning, Listing, Request, exchange, labels_text, plain, query_of, quote
+from ._transpose import Transpose, on_host, sparse_product
 
 
 class ClientMethods(ABC):
@@ -125,6 +127,9 @@ class ClientMethods(ABC):
         A step has an `operation` and a `matrix`, and may have a `name`, `other`, `operand` and `parameters`. Matrices
         are those of the server, or `"$name"` for the result of an earlier step; the operand is `"$body"` or `"$name"`.
         """
+        return self._program(steps, body, parameters)
+
+    def _program(self, steps: list[dict[str, Any]], body: Any, parameters: dict[str, Any]) -> Any:
         named = [
             {key: query_of(value) if key == "parameters" else plain(value) for key, value in step.items()}
             for step in steps
@@ -160,7 +165,7 @@ class ClientMethods(ABC):
 class MatrixMethods:
     """One version of a matrix of a server, which never changes."""
 
-    #: NumPy leaves `x @ h` to this class, which refuses it.
+    #: NumPy leaves `x @ h` to this class.
     __array_ufunc__ = None
 
     def __init__(self, client: ClientMethods, view: dict[str, Any]):
@@ -206,10 +211,12 @@ class MatrixMethods:
         matrix of another batch. An array on a GPU is read there, and so is the result, one of the same library: see
         :meth:`put`.
         """
-        if isinstance(other, MatrixMethods):
-            return self._operation("spgemm", other=other, **({"member": "all"} if self.members else {}))
+        if isinstance(other, (MatrixMethods, Transpose)):
+            return sparse_product(self, other)
         if sp.issparse(other):
-            raise TypeError("a sparse matrix that is not on the server: put() it there, or to_scipy() this one")
+            raise on_host()
+        if isinstance(other, LinearOperator):
+            raise TypeError("an operator, whose product is an operator: aslinearoperator() @ it makes one")
         if _cuda.is_on_gpu(other):
             return self._product_on_gpu(other)
         other = np.asarray(other)
@@ -218,6 +225,18 @@ class MatrixMethods:
         if self.members and other.ndim == 3:
             return self._product("spmm", other, member="all")
         return self._product("spmv" if other.ndim == 1 else "spmm", other)
+
+    def dot(self, other: Any) -> Any:
+        """`@`, by its name in NumPy."""
+        return self @ other
+
+    @exchange
+    def __rmatmul__(self, other: Any) -> Any:
+        """The product of a vector or dense rows with the matrix; see :meth:`__matmul__`."""
+        if sp.issparse(other):
+            raise on_host()
+        other = np.asarray(other)
+        return self._product("spmv", other, op="t") if other.ndim == 1 else self._product("spmm", other.T, op="t").T
 
     def _product(self, name: str, x: np.ndarray, **parameters: Any) -> np.ndarray:
         """A product; of a real matrix with complex numbers those of their parts."""

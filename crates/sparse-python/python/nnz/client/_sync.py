@@ -11,6 +11,7 @@ from scipy.sparse.linalg import LinearOperator
 
 from ._connections import Connections
 from ._methods import ClientMethods, JobMethods, MatrixMethods
+from ._transpose import Transpose
 
 
 class Client(ClientMethods):
@@ -67,20 +68,23 @@ class Matrix(MatrixMethods):
     __doc__ = MatrixMethods.__doc__
 
     @property
-    def T(self) -> LinearOperator:  # noqa: N802
-        """The transpose, as an operator."""
-        return self.aslinearoperator().T
+    def T(self) -> Transpose:  # noqa: N802
+        """The transpose, as an operator that multiplies matrices of the server, too."""
+        return Transpose(self)
 
     def aslinearoperator(self) -> LinearOperator:
         """An operator for SciPy's solvers, whose products the server computes."""
-        return LinearOperator(
-            self.shape,
-            matvec=lambda x: self._product("spmv", x.reshape(-1)),
-            rmatvec=lambda x: self._product("spmv", x.reshape(-1), op="c"),
-            matmat=lambda x: self._product("spmm", x),
-            rmatmat=lambda x: self._product("spmm", x, op="c"),
-            dtype=self.dtype,
-        )
+        by = {"matvec": self.matvec, "rmatvec": self.rmatvec}
+        by |= {"matmat": lambda x: self._product("spmm", x), "rmatmat": lambda x: self._product("spmm", x, op="c")}
+        return LinearOperator(self.shape, dtype=self.dtype, **by)
+
+    def matvec(self, x: Any) -> Any:
+        """A·x, as linear operators of SciPy have it: its functions take the matrix as one."""
+        return self._product("spmv", x.reshape(-1))
+
+    def rmatvec(self, x: Any) -> Any:
+        """Aᴴ·x."""
+        return self._product("spmv", x.reshape(-1), op="c")
 
 
 class Job(JobMethods):
