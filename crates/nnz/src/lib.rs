@@ -117,6 +117,8 @@ pub mod runtime;
 mod readme {}
 
 pub use device::{BackendKind, Device, DeviceId, ExchangePath};
+// Inlined, so that the front page has a line for each.
+#[doc(inline)]
 pub use runtime::{
     Aggregation, CompressOptions, CompressPlan, DenseMatrix, DenseStack, Each, Format, IndexType, IpcArray,
     Layout, Matrix, MatrixGalerkinPlan, MatrixOnDevices, MatrixOnRanks, MatrixSddmmPlan, MatrixSet,
@@ -126,6 +128,7 @@ pub use runtime::{
 };
 pub use sparse_core::*;
 pub use sparse_device::{Device as Accelerator, Library, THRESHOLDS_VARIABLE, Thresholds, foreign};
+#[doc(inline)]
 pub use {
     sparse_distrib as distrib, sparse_generate as generate, sparse_io as io, sparse_solvers as solvers,
 };

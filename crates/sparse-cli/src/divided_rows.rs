@@ -60,7 +60,7 @@ pub(crate) fn read_on_ranks(
             MatrixOnRanks::from_root_by(transport.clone(), device, a.as_ref(), exchange)
         }
     };
-    let a = a.map_err(|error| ranks.told(error.into()))?;
+    let a = a.map_err(|error| ranks.report(error.into()))?;
     let parts = RankRows::of_all(ranks, &a)?;
     if ranks.is_root() {
         let reason = reason.map(|reason| format!(" ({reason})")).unwrap_or_default();

@@ -35,15 +35,15 @@ impl std::error::Error for Unavailable {
 
 /// An error that was printed, by this process or by the root of several ranks, and its exit status.
 #[derive(Debug)]
-pub(crate) struct Told(pub(crate) u8);
+pub(crate) struct Reported(pub(crate) u8);
 
-impl Display for Told {
+impl Display for Reported {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
         f.write_str("the error was printed")
     }
 }
 
-impl std::error::Error for Told {}
+impl std::error::Error for Reported {}
 
 /// A [`Usage`] error.
 pub(crate) fn usage(message: impl Display) -> Error {
@@ -56,7 +56,7 @@ pub(crate) fn exit_code(outcome: Result<()>) -> ExitCode {
         return ExitCode::SUCCESS;
     };
     let status = status(&error);
-    if !error.is::<Told>() {
+    if !error.is::<Reported>() {
         print(status, &chain(&error));
     }
     ExitCode::from(status)
@@ -79,7 +79,7 @@ pub(crate) fn is_closed_pipe(error: &io::Error) -> bool {
 
 /// The exit status of an error; 0 for output to a closed pipe.
 pub(crate) fn status(error: &Error) -> u8 {
-    if let Some(Told(status)) = error.downcast_ref() {
+    if let Some(Reported(status)) = error.downcast_ref() {
         *status
     } else if let Some(nnz::Error::Io { source, .. }) = error.downcast_ref()
         && is_closed_pipe(source)

@@ -1,6 +1,6 @@
 //! The ranks of an MPI job that run one command together.
 
-use crate::failure::{Told, chain, print, status};
+use crate::failure::{Reported, chain, print, status};
 use anyhow::{Error, Result, bail};
 use nnz::MatrixOnRanks;
 use nnz::distrib::transport::launched_ranks;
@@ -60,24 +60,24 @@ impl Ranks {
         let first = self.gather(error)?.into_iter().enumerate().find_map(named);
         match self.broadcast(first)? {
             None => own,
-            Some((status, reason)) => Err(self.told_by_root(status, &reason)),
+            Some((status, reason)) => Err(self.report_at_root(status, &reason)),
         }
     }
 
-    /// An error that all ranks have: the root tells it.
-    pub(crate) fn told(&self, error: Error) -> Error {
+    /// Reports an error that all ranks have; the root prints it.
+    pub(crate) fn report(&self, error: Error) -> Error {
         match self.transport() {
             None => error,
-            Some(_) => self.told_by_root(status(&error), &chain(&error)),
+            Some(_) => self.report_at_root(status(&error), &chain(&error)),
         }
     }
 
     /// Prints a message at the root, before MPI ends: the launcher ends all processes after the first that has failed.
-    fn told_by_root(&self, status: u8, message: &str) -> Error {
+    fn report_at_root(&self, status: u8, message: &str) -> Error {
         if self.is_root() {
             print(status, message);
         }
-        Error::new(Told(status))
+        Error::new(Reported(status))
     }
 
     /// The root's value at all ranks. A collective call.

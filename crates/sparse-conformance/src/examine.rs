@@ -40,36 +40,41 @@ impl From<Error> for Verdict {
     }
 }
 
-/// The operands of a plan and the answers, the same for every algorithm.
-pub(crate) struct Question {
+/// The calls of a plan with their expected results, the same for every algorithm.
+pub(crate) struct ExpectedCalls {
     setting: Setting,
-    calls: Vec<(Call, Expected)>,
-    /// The answer to the first call with other values in the matrix.
-    other: Option<Expected>,
+    valid: Vec<(Call, Expected)>,
+    /// The expected result of the first call with other values in the matrix.
+    with_other_values: Option<Expected>,
     /// Calls whose operands do not fit.
-    invalid_calls: Vec<Call>,
+    invalid: Vec<Call>,
 }
 
-impl Question {
-    /// The question of a setting, from the answers for the problem and for other values in its matrix.
-    pub(crate) fn new(setting: Setting, answers: &Answers, other: &Answers) -> Examined<Self> {
-        let (check, problem) = (answers.subject.check(), answers.problem);
-        let calls = check.calls(&setting, problem).into_iter();
-        let calls = calls.map(|call| answers.expected(&setting, &call).map(|expected| (call, expected)));
-        let calls = calls.collect::<Examined<Vec<_>>>()?;
-        let other = calls.first().map(|(call, _)| other.expected(&setting, call)).transpose()?;
-        let invalid_calls = check.invalid_calls(&setting, problem);
-        Ok(Self { setting, calls, other, invalid_calls })
+impl ExpectedCalls {
+    /// The calls of a setting, from the results for the problem and for other values in its matrix.
+    pub(crate) fn new(
+        setting: Setting,
+        results: &ExpectedResults,
+        of_other_values: &ExpectedResults,
+    ) -> Examined<Self> {
+        let (check, problem) = (results.subject.check(), results.problem);
+        let valid = check.calls(&setting, problem).into_iter();
+        let valid = valid.map(|call| results.of(&setting, &call).map(|expected| (call, expected)));
+        let valid = valid.collect::<Examined<Vec<_>>>()?;
+        let with_other_values =
+            valid.first().map(|(call, _)| of_other_values.of(&setting, call)).transpose()?;
+        let invalid = check.invalid_calls(&setting, problem);
+        Ok(Self { setting, valid, with_other_values, invalid })
     }
 
     /// True if every call must be refused.
     fn is_refused(&self) -> bool {
-        !self.calls.is_empty() && self.calls.iter().all(|(_, expected)| expected.refused)
+        !self.valid.is_empty() && self.valid.iter().all(|(_, expected)| expected.refused)
     }
 }
 
 /// The expected results of a subject for a problem.
-pub(crate) struct Answers<'a> {
+pub(crate) struct ExpectedResults<'a> {
     subject: &'a dyn Subject,
     problem: &'a Problem<'a>,
     reference: &'a Suite,
@@ -77,12 +82,13 @@ pub(crate) struct Answers<'a> {
     given: OnceCell<Examined<Box<dyn Given + 'a>>>,
 }
 
-impl<'a> Answers<'a> {
+impl<'a> ExpectedResults<'a> {
     pub(crate) fn new(subject: &'a dyn Subject, problem: &'a Problem<'a>, reference: &'a Suite) -> Self {
         Self { subject, problem, reference, given: OnceCell::new() }
     }
 
-    fn expected(&self, setting: &Setting, call: &Call) -> Examined<Expected> {
+    /// The result that a call must have.
+    fn of(&self, setting: &Setting, call: &Call) -> Examined<Expected> {
         let expected = self.subject.check().expected(setting, call, self.problem);
         expected.map_or_else(|| self.by_reference(setting, call), Ok)
     }
@@ -127,7 +133,7 @@ pub(crate) struct Examination<'a> {
     pub(crate) problem: &'a Problem<'a>,
     /// The subject with the problem's matrix.
     pub(crate) given: &'a dyn Given,
-    pub(crate) question: &'a Question,
+    pub(crate) calls: &'a ExpectedCalls,
     /// `None` leaves the choice to the plan.
     pub(crate) algorithm: Option<&'a Algorithm>,
 }
@@ -144,12 +150,12 @@ impl Examination<'_> {
         passed: &mut Vec<Passed>,
     ) -> Examined {
         let options = self.options()?;
-        let mut planned = match self.given.prepare(&self.question.setting, &options) {
-            Err(Error::Format { .. }) if self.question.is_refused() => return self.refused(snapshots),
+        let mut planned = match self.given.prepare(&self.calls.setting, &options) {
+            Err(Error::Format { .. }) if self.calls.is_refused() => return self.refused(snapshots),
             planned => planned?,
         };
         let mut first = None;
-        for (call, expected) in &self.question.calls {
+        for (call, expected) in &self.calls.valid {
             let answer = self.answer(planned.as_mut(), call, expected)?;
             self.compare_snapshot(snapshots, call, expected, &answer)?;
             answer.add_to(digest);
@@ -176,7 +182,7 @@ impl Examination<'_> {
         passed: &[Passed],
     ) -> Examined<bool> {
         let (None, Some(chosen)) = (self.algorithm, planned.algorithm()) else { return Ok(false) };
-        let setting = &self.question.setting;
+        let setting = &self.calls.setting;
         if self.subject.algorithms(setting).iter().all(|offered| offered.name != chosen) {
             return fail(format!("{setting}: the plan chose `{chosen}`, which the backend's table lacks"));
         }
@@ -186,12 +192,12 @@ impl Examination<'_> {
     fn passed(&self, algorithm: &'static str, first: &Answer) -> Passed {
         let mut digest = Digest::default();
         first.add_to(&mut digest);
-        Passed { setting: self.question.setting, algorithm, first: digest.value() }
+        Passed { setting: self.calls.setting, algorithm, first: digest.value() }
     }
 
     /// Checks that a run is refused; the plan may refuse it already.
     fn refused(&self, snapshots: &mut Snapshots) -> Examined {
-        self.question.calls.iter().try_for_each(|(call, expected)| {
+        self.calls.valid.iter().try_for_each(|(call, expected)| {
             let answer = Answer { y: call.y.clone(), outcome: Outcome::default() };
             self.compare_snapshot(snapshots, call, expected, &answer)
         })
@@ -205,7 +211,7 @@ impl Examination<'_> {
         if algorithm.reproducible {
             return Ok(forced);
         }
-        match self.given.prepare(&self.question.setting, &forced) {
+        match self.given.prepare(&self.calls.setting, &forced) {
             Err(Error::Unsupported { .. }) => Ok(forced.relaxed()),
             _ => fail("R1: a relaxed algorithm runs though Determinism::Reproducible is asked for"),
         }
@@ -236,7 +242,7 @@ impl Examination<'_> {
     }
 
     fn fail_at<T>(&self, call: &Call, reason: &str) -> Examined<T> {
-        let place = format!("{} {}", self.question.setting, call.label);
+        let place = format!("{} {}", self.calls.setting, call.label);
         fail(format!("{}{}{reason}", place.trim(), if place.trim().is_empty() { "" } else { ": " }))
     }
 
@@ -247,7 +253,7 @@ impl Examination<'_> {
         expected: &Expected,
         answer: &Answer,
     ) -> Examined {
-        let (key, setting) = (self.subject.key(), &self.question.setting);
+        let (key, setting) = (self.subject.key(), &self.calls.setting);
         let exact = expected.y.iter().all(|bounded| bounded.bound == 0.0);
         let Some(scope) = self.subject.check().scope(key, setting).filter(|_| exact) else { return Ok(()) };
         if !Snapshots::keeps(self.problem) {
@@ -262,17 +268,15 @@ impl Examination<'_> {
     fn matrix_is_unchanged(&self, planned: &mut dyn PlannedOperation) -> Examined {
         let Some(matrix) = planned.matrix() else { return Ok(()) };
         match matrix.difference()? {
-            Some(difference) => {
-                fail(format!("{}: the matrix was changed: {difference}", self.question.setting))
-            }
+            Some(difference) => fail(format!("{}: the matrix was changed: {difference}", self.calls.setting)),
             None => Ok(()),
         }
     }
 
     /// Checks other values under the old plan, then that the first ones give the same bits again.
     fn values_may_change(&self, planned: &mut dyn PlannedOperation, first: &Answer) -> Examined {
-        let Some((call, expected)) = self.question.calls.first() else { return Ok(()) };
-        if let (Some(matrix), Some(other)) = (planned.matrix(), &self.question.other) {
+        let Some((call, expected)) = self.calls.valid.first() else { return Ok(()) };
+        if let (Some(matrix), Some(other)) = (planned.matrix(), &self.calls.with_other_values) {
             matrix.set_values(ValueSet::Second)?;
             self.answer(planned, call, other)?;
         }
@@ -288,7 +292,7 @@ impl Examination<'_> {
 
     /// Checks that operands of wrong shapes are an error that leaves inputs and outputs as they were.
     fn invalid_calls_are_refused(&self, planned: &mut dyn PlannedOperation) -> Examined {
-        for call in &self.question.invalid_calls {
+        for call in &self.calls.invalid {
             let mut y = call.y.clone();
             match planned.run(call, &mut y) {
                 Err(Error::Shape { .. } | Error::PlanMismatch { .. }) if y.same_bits(&call.y) => {}
@@ -298,7 +302,7 @@ impl Examination<'_> {
                 _ => {
                     return fail(format!(
                         "E2: operands of the wrong shape are not refused as such: {}",
-                        self.question.setting
+                        self.calls.setting
                     ));
                 }
             }
@@ -307,7 +311,7 @@ impl Examination<'_> {
     }
 
     fn other_patterns_are_refused(&self, planned: &mut dyn PlannedOperation) -> Examined {
-        let (Some((call, _)), Some(matrix)) = (self.question.calls.first(), planned.matrix()) else {
+        let (Some((call, _)), Some(matrix)) = (self.calls.valid.first(), planned.matrix()) else {
             return Ok(());
         };
         matrix.renew_pattern()?;

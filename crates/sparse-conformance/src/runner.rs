@@ -2,7 +2,7 @@
 
 use crate::case::{Case, Problem};
 use crate::digest::Digest;
-use crate::examine::{Answers, Examination, Question, Verdict};
+use crate::examine::{Examination, ExpectedCalls, ExpectedResults, Verdict};
 use crate::filter::Filter;
 use crate::key::Key;
 use crate::report::{Listener, Record, Status};
@@ -79,7 +79,7 @@ impl Run<'_> {
             let key = subject.key();
             listener.started(&name(subject, case), &key.types);
             match problems.as_mut().map(|problems| problems.of(key)) {
-                Ok(Some(posed)) => self.run_subject(subject, posed, snapshots, listener),
+                Ok(Some(prepared)) => self.run_subject(subject, prepared, snapshots, listener),
                 Ok(None) => {
                     let reason = format!("a value of the case does not fit {}", key.dtype);
                     listener.finished(self.record(subject, case, "", Status::Skipped, reason));
@@ -95,21 +95,21 @@ impl Run<'_> {
     fn run_subject(
         &self,
         subject: &dyn Subject,
-        posed: &Posed,
+        prepared: &PreparedProblem,
         snapshots: &mut Snapshots,
         listener: &mut dyn Listener,
     ) {
-        let problem = &posed.problem;
-        let questions = posed.questions(subject, self.reference);
+        let problem = &prepared.problem;
+        let all_calls = prepared.calls(subject, self.reference);
         let given = subject.given(&problem.matrix).map_err(Verdict::from);
-        let algorithms = algorithms(subject, &questions).into_iter();
+        let algorithms = algorithms(subject, &all_calls).into_iter();
         let mut passed = vec![];
         for algorithm in algorithms.filter(|algorithm| self.filter.takes_algorithm(*algorithm)) {
             let mut digest = Digest::default();
             let verdict = caught(|| {
                 let given = given.as_deref().map_err(Verdict::clone)?;
-                answer_all(subject, &questions, algorithm, |question| {
-                    Examination { subject, problem, given, question, algorithm }.run(
+                examine_all(subject, &all_calls, algorithm, |calls| {
+                    Examination { subject, problem, given, calls, algorithm }.run(
                         snapshots,
                         &mut digest,
                         &mut passed,
@@ -166,19 +166,19 @@ fn caught(examine: impl FnOnce() -> Result<(), Verdict>) -> Result<(), Verdict> 
         .unwrap_or_else(|panic| Err(Verdict::Fail(format!("X2: panicked: {}", message(panic.as_ref())))))
 }
 
-/// Answers the questions of the algorithm, up to the first failure.
-fn answer_all(
+/// Examines the calls of the algorithm, up to the first failure.
+fn examine_all(
     subject: &dyn Subject,
-    questions: &Questions,
+    all_calls: &CallsBySetting,
     algorithm: Option<&Algorithm>,
-    mut examine: impl FnMut(&Question) -> Result<(), Verdict>,
+    mut examine: impl FnMut(&ExpectedCalls) -> Result<(), Verdict>,
 ) -> Result<(), Verdict> {
     let is_for = |setting: &Setting| {
         algorithm.is_none_or(|algorithm| subject.algorithms(setting).iter().any(|a| a.name == algorithm.name))
     };
     let mut verdict = Ok(());
-    for (_, question) in questions.iter().filter(|(setting, _)| is_for(setting)) {
-        match question.as_ref().map_err(Verdict::clone).and_then(&mut examine) {
+    for (_, calls) in all_calls.iter().filter(|(setting, _)| is_for(setting)) {
+        match calls.as_ref().map_err(Verdict::clone).and_then(&mut examine) {
             Err(Verdict::Fail(reason)) => return Err(Verdict::Fail(reason)),
             Err(unsupported) => verdict = Err(unsupported),
             Ok(()) => {}
@@ -187,8 +187,8 @@ fn answer_all(
     verdict
 }
 
-/// Settings with their questions, or the reason why there is none.
-type Questions = Vec<(Setting, Result<Question, Verdict>)>;
+/// Settings with their calls, or the reason why there are none.
+type CallsBySetting = Vec<(Setting, Result<ExpectedCalls, Verdict>)>;
 
 /// The problems of one case for a sequence of subjects; consecutive subjects of one type use the same problem.
 struct Problems<'a> {
@@ -197,61 +197,61 @@ struct Problems<'a> {
     flushes: bool,
     dtype: Option<DType>,
     /// The problem of one matrix and that of a batch.
-    posed: [OnceCell<Option<Posed<'a>>>; 2],
+    prepared: [OnceCell<Option<PreparedProblem<'a>>>; 2],
 }
 
 impl<'a> Problems<'a> {
     fn new(case: &'a Case, matrix: Triplets, flushes: bool) -> Self {
-        Self { case, matrix, flushes, dtype: None, posed: Default::default() }
+        Self { case, matrix, flushes, dtype: None, prepared: Default::default() }
     }
 
     /// The problem for a subject; `None` if a value does not fit its type.
-    fn of(&mut self, key: &Key) -> Option<&Posed<'a>> {
+    fn of(&mut self, key: &Key) -> Option<&PreparedProblem<'a>> {
         if self.dtype != Some(key.dtype) {
-            (self.dtype, self.posed) = (Some(key.dtype), Default::default());
+            (self.dtype, self.prepared) = (Some(key.dtype), Default::default());
         }
-        let pose = || {
+        let prepare = || {
             let batch = key.is_batch().then(|| self.matrix.batch());
             let matrix = batch.as_ref().unwrap_or(&self.matrix);
-            Problem::new(self.case, matrix, key.dtype, self.flushes).map(Posed::new)
+            Problem::new(self.case, matrix, key.dtype, self.flushes).map(PreparedProblem::new)
         };
-        self.posed[usize::from(key.is_batch())].get_or_init(pose).as_ref()
+        self.prepared[usize::from(key.is_batch())].get_or_init(prepare).as_ref()
     }
 }
 
-/// A problem, and the questions that all formats have in common.
-struct Posed<'a> {
+/// A problem, and the calls that all formats have in common.
+struct PreparedProblem<'a> {
     problem: Problem<'a>,
     /// The problem with other values in its matrix.
     other: OnceCell<Problem<'a>>,
-    shared: RefCell<BTreeMap<&'static str, Rc<Questions>>>,
+    shared: RefCell<BTreeMap<&'static str, Rc<CallsBySetting>>>,
 }
 
-impl<'a> Posed<'a> {
+impl<'a> PreparedProblem<'a> {
     fn new(problem: Problem<'a>) -> Self {
         Self { problem, other: OnceCell::new(), shared: RefCell::default() }
     }
 
-    fn questions(&self, subject: &dyn Subject, reference: &Suite) -> Rc<Questions> {
-        let pose = || {
+    fn calls(&self, subject: &dyn Subject, reference: &Suite) -> Rc<CallsBySetting> {
+        let prepare = || {
             let other = self.other.get_or_init(|| self.problem.with_other_values());
-            let [answers, other] =
-                [&self.problem, other].map(|problem| Answers::new(subject, problem, reference));
+            let [results, of_other_values] =
+                [&self.problem, other].map(|problem| ExpectedResults::new(subject, problem, reference));
             let settings = subject.check().settings(subject.key(), &self.problem).into_iter();
-            let question = |setting| Question::new(setting, &answers, &other);
-            Rc::new(settings.map(|setting| (setting, question(setting))).collect())
+            let calls = |setting| ExpectedCalls::new(setting, &results, &of_other_values);
+            Rc::new(settings.map(|setting| (setting, calls(setting))).collect())
         };
         if !subject.check().is_of_all_formats() {
-            return pose();
+            return prepare();
         }
-        self.shared.borrow_mut().entry(subject.key().op).or_insert_with(pose).clone()
+        self.shared.borrow_mut().entry(subject.key().op).or_insert_with(prepare).clone()
     }
 }
 
 /// The algorithms for any of the settings; then `None`, the plan's own choice, if there are several.
-fn algorithms(subject: &dyn Subject, questions: &Questions) -> Vec<Option<&'static Algorithm>> {
+fn algorithms(subject: &dyn Subject, all_calls: &CallsBySetting) -> Vec<Option<&'static Algorithm>> {
     let mut algorithms: Vec<&Algorithm> = vec![];
-    for algorithm in questions.iter().flat_map(|(setting, _)| subject.algorithms(setting)) {
+    for algorithm in all_calls.iter().flat_map(|(setting, _)| subject.algorithms(setting)) {
         if algorithms.iter().all(|known| known.name != algorithm.name) {
             algorithms.push(algorithm);
         }

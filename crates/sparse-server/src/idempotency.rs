@@ -248,8 +248,8 @@ pub(crate) fn hashed(claim: Option<&Claim>, body: Body) -> Body {
 }
 
 impl Claim {
-    /// Remembers what the request made, once its body was read.
-    pub(crate) fn made(&self, made: Made) {
+    /// Records the object that the request made, once its body was read.
+    pub(crate) fn record(&self, made: Made) {
         let body = lock(&self.hasher).as_ref().map(|hasher| digits(hasher.finish_128()));
         let earlier = Earlier { made, body };
         let mut keys = self.keys.lock();
@@ -344,7 +344,7 @@ mod tests {
         };
         let read = axum::body::to_bytes(hashed(Some(&claim), Body::from("body")), 10).await;
         assert_eq!(read.unwrap(), "body");
-        claim.made(made("m"));
+        claim.record(made("m"));
         drop(claim);
         let Ok(Begun::Before(before)) = begin(&keys, "k") else { panic!("it has taken effect") };
         let limits = Limits::default();
@@ -358,7 +358,7 @@ mod tests {
             assert_eq!(refused.status, StatusCode::UNPROCESSABLE_ENTITY, "{other}");
         }
         (0..KEYS_PER_TENANT).for_each(|k| match begin(&keys, &format!("{k}")) {
-            Ok(Begun::First(Some(claim))) => claim.made(made("n")),
+            Ok(Begun::First(Some(claim))) => claim.record(made("n")),
             other => panic!("{other:?}"),
         });
         assert!(matches!(begin(&keys, "k"), Ok(Begun::First(_))), "the oldest goes first");
@@ -372,9 +372,9 @@ mod tests {
             other => panic!("{other:?}"),
         };
         let slow = claim("slow");
-        (0..KEYS_PER_TENANT).for_each(|k| claim(&format!("{k}")).made(made("n")));
+        (0..KEYS_PER_TENANT).for_each(|k| claim(&format!("{k}")).record(made("n")));
         assert!(begin(&keys, "slow").is_err(), "it would take effect twice");
-        slow.made(made("m"));
+        slow.record(made("m"));
         assert!(matches!(begin(&keys, "slow"), Ok(Begun::Before(_))));
         let pending: Vec<_> = (0..KEYS_PER_TENANT).map(|k| claim(&format!("more {k}"))).collect();
         assert_eq!(begin(&keys, "one more").unwrap_err().status, StatusCode::TOO_MANY_REQUESTS);

@@ -167,7 +167,7 @@ pub(crate) async fn upload(
         task.commit()?;
         let object = store.put((&tenant, &name), matrix, options)?;
         let made = Made::of(&object);
-        claim.iter().for_each(|claim| claim.made(made.clone()));
+        claim.iter().for_each(|claim| claim.record(made.clone()));
         Ok(made)
     };
     Ok(app.threads.run(&identity.tenant, &caller.task, put).await?.respond())

@@ -130,7 +130,7 @@ impl Report {
         if let Some(Choice { algorithm, reason }) = &contenders[0].choice {
             println!("  ours is {algorithm}: {reason}");
         }
-        say_best(&self.rows[first..]);
+        print_best(&self.rows[first..]);
         Ok(())
     }
 
@@ -208,7 +208,7 @@ impl Report {
 
 /// Prints the best algorithm of each library beside its default, if it has several, and the number of calls from which
 /// on a plan takes less time in total.
-fn say_best(rows: &[Row]) {
+fn print_best(rows: &[Row]) {
     for library in peers(rows) {
         if let Some((best, default)) = best_and_default(rows, library) {
             println!(

@@ -89,13 +89,13 @@ fn multiply_on_ranks(
         Factor::Vector => {
             let (x, mut y) = operands.map(Operands::into_vectors).unzip();
             let product = a.spmv(options.op, options.alpha, x.as_ref(), options.beta, y.as_mut());
-            product.map_err(|error| ranks.told(error.into()))?;
+            product.map_err(|error| ranks.report(error.into()))?;
             ranks.agree(y.map(column).transpose())?
         }
         Factor::Matrix => {
             let (x, mut y) = operands.map(|Operands { x, y }| (x, y)).unzip();
             let product = a.spmm(options.op, options.alpha, x.as_ref(), options.beta, y.as_mut());
-            product.map_err(|error| ranks.told(error.into()))?;
+            product.map_err(|error| ranks.report(error.into()))?;
             y
         }
     };

@@ -10,6 +10,7 @@ use crate::setting::Setting;
 use crate::subject::{Check, Expected, Given, PlannedOperation, Subject};
 use crate::triplets::Triplets;
 use sparse_core::format::estimate::{Sizes, ell};
+use sparse_core::reference::Reference;
 use sparse_core::{
     Algorithm, Backend, ContextId, Coo, Csr, DType, Dense, Ell, EllLayout, Error, Host, Order, PlanOptions,
     Result, Sell, SparseFormat,
@@ -18,36 +19,32 @@ use sparse_core::{
 /// A test of a rule on a backend.
 type Rule<B> = fn(&B) -> Result<()>;
 
-/// The rules that are tested here.
-const NAMES: [&str; 8] = [
-    "t2_indices_are_not_narrowed",
-    "t3_products_of_sizes_are_checked",
-    "x1_arrays_that_break_a_format_are_refused",
-    "x2_errors_name_what_where_and_why",
-    "x3_uploaded_matrices_pass_the_checks",
-    "x5_running_out_of_memory_is_an_error",
-    "x6_ell_states_its_bytes_and_refuses",
-    "e1_empty_buffers",
-];
+/// The rules that are tested here, by their names.
+fn rules<B: Backend>() -> [(&'static str, Rule<B>); 8] {
+    [
+        ("t2_indices_are_not_narrowed", |_| narrowing()),
+        ("t3_products_of_sizes_are_checked", |_| overflowing_sizes()),
+        ("x1_arrays_that_break_a_format_are_refused", |_| broken_arrays()),
+        ("x2_errors_name_what_where_and_why", |_| messages()),
+        ("x3_uploaded_matrices_pass_the_checks", uploads),
+        ("x5_running_out_of_memory_is_an_error", memory),
+        ("x6_ell_states_its_bytes_and_refuses", |_| ell_cap()),
+        ("e1_empty_buffers", empty_buffers),
+    ]
+}
+
+fn names() -> [&'static str; 8] {
+    rules::<Reference>().map(|(name, _)| name)
+}
 
 /// A case for every rule.
 pub(crate) fn cases() -> Vec<Case> {
     let case = |name| Case::new(name, || Ok(Triplets::new(0, 0, vec![]))).only(|key| key.op == "rule");
-    NAMES.map(case).into()
+    names().map(case).into()
 }
 
 fn rule<B: Backend>(name: &str) -> Option<Rule<B>> {
-    let rules: [Rule<B>; 8] = [
-        |_| narrowing(),
-        |_| overflowing_sizes(),
-        |_| broken_arrays(),
-        |_| messages(),
-        uploads,
-        memory,
-        |_| ell_cap(),
-        empty_buffers,
-    ];
-    NAMES.iter().zip(rules).find(|(known, _)| **known == name).map(|(_, rule)| rule)
+    rules().into_iter().find(|(known, _)| *known == name).map(|(_, rule)| rule)
 }
 
 /// An error with `what`, unless `holds`.
@@ -144,11 +141,11 @@ struct RuleCheck;
 
 impl Check for RuleCheck {
     fn takes(&self, case: &Case) -> bool {
-        NAMES.contains(&case.name.as_str())
+        names().contains(&case.name.as_str())
     }
 
     fn settings(&self, _: &Key, problem: &Problem) -> Vec<Setting> {
-        NAMES.iter().filter(|name| **name == problem.case.name).map(|&name| Setting::Rule(name)).collect()
+        names().into_iter().filter(|name| *name == problem.case.name).map(Setting::Rule).collect()
     }
 
     fn scope(&self, _: &Key, _: &Setting) -> Option<String> {

@@ -187,7 +187,7 @@ impl Request {
                 self.task.commit()?;
                 let object = store.put((tenant, &name), (matrix, reserved), options)?;
                 let made = Made::of(&object);
-                self.claim.iter().for_each(|claim| claim.made(made.clone()));
+                self.claim.iter().for_each(|claim| claim.record(made.clone()));
                 Ok(Outcome::Created(made))
             }
         }

@@ -90,7 +90,7 @@ impl DeviceWorkers {
         let matrix = Arc::new(DistributedMatrix { name: name.into(), version: new.version, parts });
         let whole = self.workers.iter().map(|worker| worker.usages.of(&tenant).stored_bytes).sum();
         new.publish(matrix.clone(), &options, (whole, self.tenant_storage))?;
-        key.iter().for_each(|key| key.made(Made::new(name, &tag_of(matrix.version), &matrix.view())));
+        key.iter().for_each(|key| key.record(Made::new(name, &tag_of(matrix.version), &matrix.view())));
         Ok(matrix.respond(StatusCode::CREATED))
     }
 

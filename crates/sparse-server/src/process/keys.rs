@@ -89,7 +89,7 @@ impl DeviceWorkers {
 }
 
 /// Says what the request with a key and this line has made, or that there is none.
-pub(crate) async fn made(
+pub(crate) async fn effect_of_key(
     State(app): State<App>,
     Extension(identity): Extension<Identity>,
     line: Segment<String>,

@@ -1,4 +1,4 @@
-//! The side of the front end: starts the worker of a device, watches it, and replaces it when it ends.
+//! Starts the worker process of a device from the front end, watches it, and replaces it when it ends.
 
 use super::forward::IdleConnections;
 use super::{MARK, READY, STOP, Settings};
@@ -270,7 +270,7 @@ impl Running {
         let settings_line = serde_json::to_string(settings).map_err(|error| error.to_string())?;
         let started = async {
             stdin.write_all(format!("{settings_line}\n").as_bytes()).await?;
-            told(stdout).await
+            read_start_line(stdout).await
         };
         let start_time = settings.config.limits.worker_start_time;
         match timeout(start_time, started).await {
@@ -287,7 +287,7 @@ impl Running {
 }
 
 /// The worker's output after its start mark; `None` if it ends before.
-async fn told(stdout: ChildStdout) -> std::io::Result<Option<String>> {
+async fn read_start_line(stdout: ChildStdout) -> std::io::Result<Option<String>> {
     let mut lines = BufReader::new(stdout).lines();
     while let Some(line) = lines.next_line().await? {
         // The program may have begun the line.

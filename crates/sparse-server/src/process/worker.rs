@@ -1,4 +1,4 @@
-//! The side of the worker.
+//! The worker process of a device: a server of one process, which the front end reaches over a Unix socket.
 
 use super::limits;
 use super::{BODY_READ, IDENTITY, MARK, READY, STOP, Settings};

@@ -170,7 +170,7 @@ pub(crate) fn worker_router(app: &App) -> Router {
         .route(process::COPY, put(process::receive_copy))
         .route(process::DIVISIONS, post(process::divide))
         .route(process::PARTS, post(process::receive_part))
-        .route(process::MADE, get(process::made))
+        .route(process::MADE, get(process::effect_of_key))
         .route(process::EVICT, post(process::evict))
         .route("/taken/{name}", get(status::is_taken))
         .layer(from_fn_with_state(app.clone(), process::identify))

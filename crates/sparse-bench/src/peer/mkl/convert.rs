@@ -62,7 +62,7 @@ fn product<'a, T: Value>(library: &'a Mkl, factors: &[&'a Csr<T>]) -> Result<Spa
     let factors = factors.iter().map(|a| SparseMatrix::of(library, a)).collect::<Result<Vec<_>>>()?;
     let factors: Vec<_> = factors.iter().collect();
     chained(&factors, |a, b| {
-        SparseMatrix::made(library, "mkl_sparse_spmm", |handle| {
+        SparseMatrix::create(library, "mkl_sparse_spmm", |handle| {
             // SAFETY: the handles of the factors are alive.
             unsafe { multiply(PLAIN, a.handle, b.handle, handle) }
         })
@@ -72,7 +72,7 @@ fn product<'a, T: Value>(library: &'a Mkl, factors: &[&'a Csr<T>]) -> Result<Spa
 fn sum<'a, T: Value>(library: &'a Mkl, a: &'a Csr<T>, b: &'a Csr<T>) -> Result<SparseMatrix<'a>> {
     let add = library.sparse_add()?;
     let (a, b) = (SparseMatrix::of(library, a)?, SparseMatrix::of(library, b)?);
-    SparseMatrix::made(library, "mkl_sparse_?_add", |handle| {
+    SparseMatrix::create(library, "mkl_sparse_?_add", |handle| {
         // SAFETY: the handles of the summands are alive.
         unsafe { add(PLAIN, a.handle, T::ONE, b.handle, handle) }
     })
@@ -93,11 +93,11 @@ fn sorted_csr<'a, T: Value>(library: &'a Mkl, a: &'a Coo<T>) -> Result<SparseMat
     let (rows, cols, nnz) = (i32::try_from(a.nrows())?, i32::try_from(a.ncols())?, i32::try_from(a.nnz())?);
     let (row_idx, col_idx) = (a.row_idx().as_ptr().cast_mut(), a.col_idx().as_ptr().cast_mut());
     let values = a.values().as_ptr().cast_mut();
-    let coo = SparseMatrix::made(library, "mkl_sparse_?_create_coo", |handle| {
+    let coo = SparseMatrix::create(library, "mkl_sparse_?_create_coo", |handle| {
         // SAFETY: the arrays are those of a valid matrix, which is borrowed; the conversion does not write them.
         unsafe { create(handle, FROM_ZERO, rows, cols, nnz, row_idx, col_idx, values) }
     })?;
-    let csr = SparseMatrix::made(library, "mkl_sparse_convert_csr", |handle| {
+    let csr = SparseMatrix::create(library, "mkl_sparse_convert_csr", |handle| {
         // SAFETY: the handle of the input is alive.
         unsafe { convert(coo.handle, PLAIN, handle) }
     })?;
@@ -107,7 +107,7 @@ fn sorted_csr<'a, T: Value>(library: &'a Mkl, a: &'a Coo<T>) -> Result<SparseMat
 fn dense2csr<'a, T: Value>(library: &'a Mkl, dense: &'a [T], n: usize) -> Result<SparseMatrix<'a>> {
     let convert = library.sparse_dense2csr()?;
     let n = i32::try_from(n)?;
-    SparseMatrix::made(library, "mkl_sparse_?_dense2csr", |handle| {
+    SparseMatrix::create(library, "mkl_sparse_?_dense2csr", |handle| {
         // SAFETY: there are n² elements.
         unsafe { convert(n, n, ROW_MAJOR, n, dense.as_ptr(), FROM_ZERO, GENERAL, handle) }
     })

@@ -21,7 +21,7 @@ pub(super) struct SparseMatrix<'a> {
 
 impl<'a> SparseMatrix<'a> {
     /// The matrix that a call makes.
-    pub(super) fn made(
+    pub(super) fn create(
         library: &'a Mkl,
         call: &'static str,
         make: impl FnOnce(*mut Handle) -> Status,

@@ -119,7 +119,7 @@ impl<'a> SparseMatrix<'a> {
     pub(super) fn of<T: Value>(library: &'a Mkl, a: &'a Csr<T>) -> Result<Self> {
         let create = library.sparse_create_csr()?;
         let Arrays { rows, cols, begin, end, indices, values } = Arrays::of(a)?;
-        Self::made(library, "mkl_sparse_?_create_csr", |handle| {
+        Self::create(library, "mkl_sparse_?_create_csr", |handle| {
             // SAFETY: the arrays are those of a valid matrix, which is borrowed; nothing here asks MKL to write them.
             unsafe { create(handle, FROM_ZERO, rows, cols, begin, end, indices, values) }
         })

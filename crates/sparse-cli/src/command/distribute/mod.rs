@@ -130,7 +130,7 @@ impl Distribute {
     pub(crate) fn run(self, context: &Context) -> Result<()> {
         let ranks = Ranks::join()?;
         let prepared = ranks.agree(self.prepare(&ranks, context))?;
-        let (set, report) = self.compress(&ranks, &prepared, context).map_err(|error| ranks.told(error))?;
+        let (set, report) = self.compress(&ranks, &prepared, context).map_err(|error| ranks.report(error))?;
         let explanation = report.explanation.as_ref().filter(|_| self.explain);
         let work = ranks.gather((Work::new(&report), explanation.map(Explained::new)));
         ranks.agree(match set.zip(prepared.output) {

@@ -158,7 +158,7 @@ impl Solve {
         for j in 0..ranks.broadcast(columns.len())? {
             let (b, x) = columns.get_mut(j).map(|(b, x)| (&*b, x)).unzip();
             let solve = |watch: &mut Watch<'_>| a.solve_from(b, x, &self.options(), watch);
-            outcomes.push(self.solve_column(j, context, solve).map_err(|error| ranks.told(error))?);
+            outcomes.push(self.solve_column(j, context, solve).map_err(|error| ranks.report(error))?);
         }
         ranks.agree(sides.map_or(Ok(()), |sides| {
             let mut solved = sides.zeros()?;
