@@ -22,7 +22,8 @@ CLASSES = {
 def of_scipy(module: Any, name: str) -> Any:
     """A name of `scipy.sparse` or a module in it; of a function one whose sparse results are ours."""
     found = getattr(module, name)
-    if isinstance(found, type) or not callable(found):
+    # Those that begin with `is` answer yes or no.
+    if isinstance(found, type) or not callable(found) or name.startswith("is"):
         return found
 
     @functools.wraps(found)
