@@ -1,7 +1,8 @@
 // node_blocks: the square blocks of a matrix whose nodes have several unknowns each.
 // With n unknowns, rows i n to i n + n - 1 have the same columns, which come in runs of n from multiples of n on.
 // A power of two of lanes per node, LANES where columns are copied, striding over the grid; find reads offsets and
-// indices once for each number of unknowns, until one block is wrong; columns reads offsets and one index of each block.
+// indices once for each number of unknowns, until one block is wrong; columns reads offsets and one index of each
+// block.
 // Macros: IDX, OFF, LANES = 8 (per node in columns).   Launch: any number of blocks of whole warps, up to 256 threads.
 #include "grid.cuh"
 #include "index.cuh"
@@ -51,8 +52,8 @@ static __device__ unsigned int find_wrong(unsigned int candidates, long long row
     return 0;
 }
 
-// found[0] gets the bits of those of the numbers `candidates`, from 2 to 6, for which entries are not in blocks. `lanes`
-// is a power of two up to WARP.
+// found[0] gets the bits of those of the numbers `candidates`, from 2 to 6, for which entries are not in blocks.
+// `lanes` is a power of two up to WARP.
 KERNEL node_blocks_find(long long rows, long long lanes, unsigned int candidates, const Off *__restrict__ offsets,
                         const Idx *__restrict__ indices, unsigned int *__restrict__ found)
 {

@@ -1,7 +1,7 @@
 // vector_step: a step of conjugate gradients without a preconditioner, after q = A p: x <- x + alpha p,
 // r <- r - alpha q, p <- r + beta p, where alpha = rho / conj(p) q and beta = conj(r) r / rho with the new r.
-// Three kernels, of the same launch, one after the other. x moves with p in the last one, which reads p anyway: together
-// they read seven vectors and write three. Each goes over the vectors against the direction of the one before, so that it
+// Three kernels, of the same launch, one after the other. x moves with p in the last one, which reads p anyway: all
+// read seven vectors and write three. Each goes over the vectors against the direction of the one before, so that it
 // begins with what that one has left in the cache. A thread takes 16 bytes of each vector a step, striding over the
 // grid; blocks add by a fixed tree.
 // Macros: SCALAR, BLOCK (a power of two, at least 32).   Launch: any number of blocks of BLOCK threads.
@@ -181,8 +181,8 @@ KERNEL vector_step_advance(long long n, const ACC *__restrict__ rho, long long r
         workspace[2 * gridDim.x] = alpha;
 }
 
-// Moves x and turns p, and writes conj(r) r, the next rho, twice. x stays where no step was taken, and p there and where
-// conj(r) r is no number.
+// Moves x and turns p, and writes conj(r) r, the next rho, twice. x stays where no step was taken, and p there and
+// where conj(r) r is no number.
 KERNEL vector_step_turn(long long n, const ACC *__restrict__ rho, long long rho_start, ACC *__restrict__ next,
                         long long next_start, const T *__restrict__ r, long long r_start, T *__restrict__ p,
                         long long p_start, T *__restrict__ x, long long x_start, const ACC *__restrict__ workspace)

@@ -32,8 +32,8 @@ const STEP_FILE: &str = "vector_step";
 /// Bytes of a vector that a work-item of these kernels takes at once.
 const RUN_BYTES: usize = 16;
 
-/// Work-groups per compute unit of these kernels, at most. Measured on an H200 with f32: four take the time of eight and
-/// more at 9·10⁶ unknowns, and each adds up half of the partial results.
+/// Work-groups per compute unit of these kernels, at most. Measured on an H200 with f32: four take the time of eight
+/// and more at 9·10⁶ unknowns, and each adds up half of the partial results.
 const STEP_GROUPS_PER_UNIT: usize = 4;
 
 impl Device {

@@ -62,8 +62,8 @@ algorithms! {
             "length_classes",
             "CUDA, where the plan runs more than once and rows are many: of 4 to 256 entries on average if they are alike, of 2 if \
              a plan of 32 calls finds scattered columns, of 3 to 384 otherwise, in a matrix of up to three caches, but where x has \
-             up to 256 KiB and the matrix takes half of the cache; where they are few and one is much longer than the average, or they have 32 entries and their \
-             lanes fill half of the device. 1 to 8 lanes a short row, 8 a middle one, a warp a long one, and work-groups for \
+             up to 256 KiB and the matrix takes half of the cache; where they are few and one is much longer than the average, or \
+             they have 32 entries and their lanes fill half of the device. 1 to 8 lanes a short row, 8 a middle one, a warp a long one, and work-groups for \
              slices of longer ones",
         )
         .preprocessing("the rows that are not short, and for each 2048 entries of the longest a partial sum and a counter"),

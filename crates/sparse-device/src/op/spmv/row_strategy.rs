@@ -141,9 +141,9 @@ impl RowStrategy {
     }
 }
 
-/// True if values have 8 bytes and more: then a thread a row takes less time by as many as run at once. Measured on an H200
-/// with twenty matrices of up to four entries a row, over a thread for each: 0.88 to 1.03, 0.97 on average; 0.89 to 1.10
-/// with 4 bytes.
+/// True if values have 8 bytes and more: then a thread a row takes less time by as many as run at once. Measured on an
+/// H200 with twenty matrices of up to four entries a row, over a thread for each: 0.88 to 1.03, 0.97 on average; 0.89
+/// to 1.10 with 4 bytes.
 fn is_wide(a: RawCompressed<'_>) -> bool {
     a.values.element_bytes >= 8
 }

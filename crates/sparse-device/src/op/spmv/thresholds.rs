@@ -40,8 +40,8 @@ pub(crate) struct LongRowsThresholds {
     pub(crate) block_from: usize,
     /// Length of the longest row over the average up to which work-groups of long rows need not wait for it.
     pub(crate) skew_ratio: usize,
-    /// Rows per compute unit up to which unequal ones take less time along the merge path. Measured on an H200 with 1000
-    /// rows of 2900 entries: 17.0 and 20.2 µs (f32), 22.5 and 25.7 (f64); 11.9 and 7.0 with 4267 of 500.
+    /// Rows per compute unit up to which unequal ones take less time along the merge path. Measured on an H200 with
+    /// 1000 rows of 2900 entries: 17.0 and 20.2 µs (f32), 22.5 and 25.7 (f64); 11.9 and 7.0 with 4267 of 500.
     pub(crate) merge_rows_per_unit: usize,
     /// Entries per compute unit from which on its launches are a small part of the time.
     pub(crate) merge_entries_per_unit: usize,
@@ -171,8 +171,8 @@ pub(crate) struct LengthClassesThresholds {
     pub(crate) skewed_up_to_caches: usize,
     /// Average entries per row up to which skewed rows may be mostly empty, so that their number is worth a look.
     pub(crate) sparse_up_to: usize,
-    /// Rows for each that has entries from which on segments take less time. Measured on an H200, classes over segments:
-    /// 1.06 to 1.16 at one in four (f32 and f64), 0.84 to 0.93 at two in five.
+    /// Rows for each that has entries from which on segments take less time. Measured on an H200, classes over
+    /// segments: 1.06 to 1.16 at one in four (f32 and f64), 0.84 to 0.93 at two in five.
     pub(crate) rows_per_filled: usize,
     /// Average entries per row up to which they take less time than a warp a row: 1.03 (f32) and 0.69 (f64) at 128,
     /// 0.92 and 0.96 at 256.
