@@ -40,6 +40,7 @@ const HEADERS: &[Header] = kernels_core::headers!(
         "slices.cuh",
         "smallest.cuh",
         "staged_entries.cuh",
+        "step_numbers.cuh",
         "strips.cuh",
         "team.cuh",
         "types.cuh",
@@ -158,6 +159,7 @@ pub(crate) const FILES: &[File] = kernels_core::files!(
             [SCALAR, IDX, OFF, BLOCK]
         ),
         file!("cu", HEADERS, "spgemm_strips_sum", ["spgemm_strips_sum"], [SCALAR, IDX, OFF, BLOCK]),
+        file!("cu", HEADERS, "to_host", ["to_host_words"], [WORD]),
         file!(
             "cu",
             HEADERS,
@@ -172,6 +174,13 @@ pub(crate) const FILES: &[File] = kernels_core::files!(
             "trisolve_waiting",
             ["trisolve_waiting_begin", "trisolve_waiting"],
             [SCALAR, IDX, POS, CONJ]
+        ),
+        file!(
+            "cu",
+            HEADERS,
+            "vector_step",
+            ["vector_step_dot", "vector_step_advance", "vector_step_turn"],
+            [SCALAR, BLOCK]
         ),
     ]
 );

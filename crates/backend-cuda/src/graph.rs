@@ -1,7 +1,7 @@
 //! CUDA graphs: the launches of a plan, recorded once and repeated for a fraction of their cost.
 
 use crate::cu::CuDriver;
-use crate::queue::Executable;
+use crate::recording::Executable;
 use sparse_core::Result;
 use sparse_device::Device;
 

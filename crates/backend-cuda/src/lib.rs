@@ -23,6 +23,7 @@ mod pinned;
 mod pinned_pool;
 mod program;
 mod queue;
+mod recording;
 mod staging;
 mod uploads;
 mod version;

@@ -2,11 +2,12 @@
 
 use crate::cu::CuDriver;
 use crate::error::failed;
+use crate::memory::CuMemory;
 use crate::queue::Queue;
 use cudarc::driver::{result, sys};
 use sparse_core::error::checked_product;
 use sparse_core::{Element, Result};
-use sparse_device::Device;
+use sparse_device::{Device, Memory};
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::slice;
@@ -50,6 +51,21 @@ impl Pinned {
         // SAFETY: the memory has this many bytes, no copy touches it any more, and it is borrowed exclusively;
         // `new` has written all of it.
         Ok(unsafe { slice::from_raw_parts_mut(self.pointer, self.bytes) })
+    }
+
+    /// The memory, for a kernel that writes it before the next [`mark`](Self::mark).
+    pub(crate) fn memory(&self) -> Memory {
+        let address = self.pointer as sys::CUdeviceptr;
+        // SAFETY: kernels reach memory that the driver has pinned at its address on the host, and work with it ends
+        // before `bytes()` returns, or before it is freed.
+        Memory::new(unsafe { CuMemory::borrowed(address, self.bytes, &self.queue, None) })
+    }
+
+    /// Enqueues an event that marks the end of the work with the memory.
+    pub(crate) fn mark(&self) -> Result<()> {
+        let _enqueues = self.queue.enqueue()?;
+        // SAFETY: event and stream are alive.
+        unsafe { result::event::record(self.done, self.queue.stream) }.map_err(failed("cuEventRecord"))
     }
 
     /// Enqueues a copy of the first `bytes` to the device.

@@ -5,6 +5,7 @@ use crate::error::{backend_error, failed};
 use crate::memory::CuMemory;
 use crate::nvrtc::{Architecture, Source};
 use crate::queue::Queue;
+use crate::recording::Call;
 use cudarc::driver::{result, sys};
 use kernels_core::File;
 use sparse_core::{Error, Result};
@@ -110,15 +111,24 @@ impl CuKernel {
         code.result().map_err(failed(format!("carve-out of {}", self.name)))
     }
 
-    /// Enqueues it, as [`Driver::launch`](sparse_device::Driver::launch) says.
+    /// A launch, as a recording lists it.
+    pub(crate) fn call(&self, queue: &Queue, grid: Grid, args: &[Arg<'_>]) -> Result<Call> {
+        let mut bytes = vec![];
+        for arg in args {
+            match arg {
+                Arg::Memory(memory) => bytes.extend(CuMemory::of(memory, queue)?.pointer.to_ne_bytes()),
+                Arg::Value(value) => bytes.extend(value.bytes()),
+            }
+        }
+        Ok(Call::Launch { function: self.function.addr(), grid, args: bytes })
+    }
+
+    /// Enqueues it, as [`Driver::launch`](sparse_device::Driver::launch) says, for a grid that is not empty and
+    /// arguments that were [checked](Self::check).
     ///
     /// # Safety
     /// As for [`Driver::launch`](sparse_device::Driver::launch).
     pub(crate) unsafe fn launch(&self, queue: &Queue, grid: Grid, args: &[Arg<'_>]) -> Result<()> {
-        if grid.groups == 0 {
-            return Ok(());
-        }
-        self.check(args)?;
         let mut pointers = Vec::with_capacity(args.len());
         for arg in args {
             pointers.push(pointer(queue, arg)?);
@@ -152,7 +162,7 @@ impl CuKernel {
     }
 
     /// An error unless the arguments have the number and sizes of the parameters.
-    fn check(&self, args: &[Arg<'_>]) -> Result<()> {
+    pub(crate) fn check(&self, args: &[Arg<'_>]) -> Result<()> {
         let sizes = args.iter().map(|arg| match arg {
             Arg::Memory(_) => size_of::<sys::CUdeviceptr>(),
             Arg::Value(value) => value.bytes().len(),

@@ -5,6 +5,7 @@ use crate::huge_pages::advise_huge_pages;
 use crate::op::checks::{check_context, check_size};
 use crate::space::{ContextId, Element, Space, View as _, ViewMut as _};
 use bytemuck::allocation::try_zeroed_vec;
+use std::any::Any;
 use std::fmt::Debug;
 use std::ops::DerefMut;
 use std::process;
@@ -22,12 +23,15 @@ pub type ViewOf<'a, B, T> = <SpaceOf<B> as Space>::View<'a, T>;
 /// An exclusive view of memory of a backend.
 pub type ViewMutOf<'a, B, T> = <SpaceOf<B> as Space>::ViewMut<'a, T>;
 /// Work that a backend has [recorded](Backend::record).
-pub trait Recording: Debug + Send {
+pub trait Recording: Any + Debug + Send {
     /// Enqueues all of it again.
     ///
     /// # Errors
-    /// An error of the device's runtime.
+    /// [`Unsupported`](crate::Error::Unsupported) after [`release`](Self::release); an error of the device's runtime.
     fn enqueue(&mut self) -> Result<()>;
+
+    /// Drops the references to memory. Only [`Backend::record_again`] can use the recording after that.
+    fn release(&mut self);
 }
 
 /// Elements in the host's memory, which a backend has allocated for [uploads](Backend::upload).
@@ -130,29 +134,31 @@ pub unsafe trait Backend: Clone + Debug + Send + Sync + 'static {
     /// is in another context, both before anything is written; an error of the device's runtime.
     fn download_into<T: Element>(&self, device: ViewOf<'_, Self, T>, host: &mut [T]) -> Result<()>;
 
-    /// Copies a view to the host, and calls `enqueue`, whose work comes after the copy. A backend that
-    /// [overlaps downloads](Self::overlaps_downloads) calls it before it waits for the copy, so that the device goes on
-    /// meanwhile; by default the copy ends first.
+    /// Copies the view of `state` to the host, and calls `enqueue`, whose work comes after the copy and may write what
+    /// was copied. A backend that [overlaps downloads](Self::overlaps_downloads) calls it before it waits for the copy,
+    /// so that the device goes on meanwhile; by default the copy ends first.
     ///
     /// ```
-    /// use sparse_core::{Backend, Space, reference::Reference};
+    /// use sparse_core::{Backend, reference::Reference};
     ///
-    /// let (x, mut y, mut before) = (vec![1.0], vec![0.0], [0.0]);
-    /// Reference.download_overlapped(&x, &mut before, &mut || Reference.copy(&x, &mut y))?;
-    /// assert_eq!((before, y), ([1.0], vec![1.0]));
+    /// let (mut x, mut before) = (vec![1.0], [0.0]);
+    /// let enqueue = &mut |x: &mut Vec<f64>| Reference.copy(&vec![2.0], x);
+    /// Reference.download_overlapped(&mut x, |x| x, &mut before, enqueue)?;
+    /// assert_eq!((before, x), ([1.0], vec![2.0]));
     /// # Ok::<(), sparse_core::Error>(())
     /// ```
     ///
     /// # Errors
     /// As for [`download_into`](Self::download_into), and those of `enqueue`.
-    fn download_overlapped<T: Element>(
+    fn download_overlapped<T: Element, S>(
         &self,
-        device: ViewOf<'_, Self, T>,
+        state: &mut S,
+        view: fn(&S) -> ViewOf<'_, Self, T>,
         host: &mut [T],
-        enqueue: &mut dyn FnMut() -> Result<()>,
+        enqueue: &mut dyn FnMut(&mut S) -> Result<()>,
     ) -> Result<()> {
-        self.download_into(device, host)?;
-        enqueue()
+        self.download_into(view(state), host)?;
+        enqueue(state)
     }
 
     /// True if [`download_overlapped`](Self::download_overlapped) waits after it has called `enqueue`. Default: false.
@@ -175,6 +181,20 @@ pub unsafe trait Backend: Clone + Debug + Send + Sync + 'static {
     fn record(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<Option<Box<dyn Recording>>> {
         let _ = work;
         Ok(None)
+    }
+
+    /// [Records](Self::record) `work`, which may be called twice, or returns `last` if it is a recording of the same
+    /// work, whatever the memory has now: to compare takes less time than to record. By default it records.
+    ///
+    /// # Errors
+    /// As for [`record`](Self::record).
+    fn record_again(
+        &self,
+        last: Box<dyn Recording>,
+        work: &mut dyn FnMut() -> Result<()>,
+    ) -> Result<Option<Box<dyn Recording>>> {
+        drop(last);
+        self.record(work)
     }
 
     /// A new buffer of `len` zeros.

@@ -30,11 +30,18 @@ pub struct PlanOptions {
     pub determinism: Determinism,
     /// The algorithm by name; `None` lets the plan choose.
     pub algorithm: Option<String>,
+    /// Bytes beside the operands that are read or written between two runs, and so compete with them for a cache.
+    pub bytes_between_runs: usize,
 }
 
 impl Default for PlanOptions {
     fn default() -> Self {
-        Self { expected_calls: 100, determinism: Determinism::default(), algorithm: None }
+        Self {
+            expected_calls: 100,
+            determinism: Determinism::default(),
+            algorithm: None,
+            bytes_between_runs: 0,
+        }
     }
 }
 

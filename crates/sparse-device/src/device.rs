@@ -333,15 +333,20 @@ unsafe impl Backend for Device {
         self.usable_driver()?.read(device.memory, device.offset(), bytemuck::cast_slice_mut(host))
     }
 
-    fn download_overlapped<T: Element>(
+    fn download_overlapped<T: Element, S>(
         &self,
-        device: ViewOf<'_, Self, T>,
+        state: &mut S,
+        view: fn(&S) -> ViewOf<'_, Self, T>,
         host: &mut [T],
-        enqueue: &mut dyn FnMut() -> Result<()>,
+        enqueue: &mut dyn FnMut(&mut S) -> Result<()>,
     ) -> Result<()> {
-        check_download(self, &device, host)?;
-        let (offset, bytes) = (device.offset(), bytemuck::cast_slice_mut(host));
-        self.usable_driver()?.read_before(device.memory, offset, bytes, enqueue)
+        let (memory, offset) = {
+            let view = view(state);
+            check_download(self, &view, host)?;
+            (view.memory.share(), view.offset())
+        };
+        let bytes = bytemuck::cast_slice_mut(host);
+        self.usable_driver()?.read_before(&memory, offset, bytes, &mut || enqueue(state))
     }
 
     fn overlaps_downloads(&self) -> bool {
@@ -350,6 +355,14 @@ unsafe impl Backend for Device {
 
     fn record(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<Option<Box<dyn Recording>>> {
         self.usable_driver()?.record(work)
+    }
+
+    fn record_again(
+        &self,
+        last: Box<dyn Recording>,
+        work: &mut dyn FnMut() -> Result<()>,
+    ) -> Result<Option<Box<dyn Recording>>> {
+        self.usable_driver()?.record_again(last, work)
     }
 
     fn zeros<T: Element>(&self, len: usize) -> Result<Buf<Self, T>> {

@@ -172,6 +172,19 @@ pub unsafe trait Driver: Any + Debug + Send + Sync {
         Ok(None)
     }
 
+    /// [Records](Self::record) `work`, or returns `last` if it is a recording of the same work.
+    ///
+    /// # Errors
+    /// As for [`record`](Self::record).
+    fn record_again(
+        &self,
+        last: Box<dyn Recording>,
+        work: &mut dyn FnMut() -> Result<()>,
+    ) -> Result<Option<Box<dyn Recording>>> {
+        drop(last);
+        self.record(work)
+    }
+
     /// Copies `bytes` from one place to another; a place is a memory and a byte offset.
     ///
     /// # Errors
@@ -270,7 +283,7 @@ handles! {
 }
 
 /// The work-items of a launch.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Grid {
     /// The number of work-groups.
     pub groups: usize,

@@ -10,7 +10,7 @@ use sparse_core::error::check_square;
 use sparse_core::op::vector::{nrm2, scal};
 use sparse_core::op::{Op, RealOf, SpmvKernel, SpmvPlan, VectorKernel};
 use sparse_core::space::{View, ViewMut};
-use sparse_core::{Accumulator, Choice, Error, Result, Space, SparseFormat};
+use sparse_core::{Accumulator, Choice, Error, PlanOptions, Result, Space, SparseFormat};
 use std::fmt::Debug;
 use std::ops::ControlFlow;
 
@@ -64,9 +64,12 @@ where
         check_square(R::NAME, (a.nrows(), a.ncols()))?;
         check_tolerance("a tolerance", options.tolerance)?;
         let order = a.nrows();
+        // x and r, each of which an iteration reads and writes beside the operands of the product.
+        let vectors = 2 * order.saturating_mul(size_of::<M::Scalar>());
+        let plan = PlanOptions { bytes_between_runs: vectors, ..options.plan.clone() };
         Ok(Self {
             backend: backend.clone(),
-            plan: SpmvPlan::new(backend, a, Op::None, &options.plan)?,
+            plan: SpmvPlan::new(backend, a, Op::None, &plan)?,
             order,
             tolerance: options.tolerance,
             max_iterations: options.max_iterations.unwrap_or(order.saturating_mul(10)),

@@ -7,6 +7,7 @@
 #include "scalar.cuh"
 #include "warp_scalar.cuh"
 #include "block.cuh"
+#include "step_numbers.cuh"
 #include "rounded.cuh"
 #include "multiply.cuh"
 
@@ -71,16 +72,6 @@ struct Largest
     template <typename V> __device__ V operator()(V a, V b) const { return fmax(a, b); }
 };
 
-// `count` values combined by one block; thread 0 gets it.
-template <typename V, typename Combine>
-static __device__ V combine_all(const V *values, long long count, Combine combine)
-{
-    V value = V(0);
-    for (long long i = threadIdx.x; i < count; i += BLOCK)
-        value = combine(value, values[i]);
-    return reduce_block(value, combine);
-}
-
 // The sum of conj(x) y of each block.
 KERNEL vector_dot(long long n, const T *__restrict__ x, long long x_start, const T *__restrict__ y, long long y_start,
                   ACC *__restrict__ partial)
@@ -93,36 +84,6 @@ KERNEL vector_dot(long long n, const T *__restrict__ x, long long x_start, const
     sum = reduce_block(sum, Sum());
     if (threadIdx.x == 0)
         partial[blockIdx.x] = sum;
-}
-
-// The sum of the partial results of as many blocks, for all threads of the block.
-static __device__ ACC sum_of_blocks(const ACC *partial)
-{
-    __shared__ ACC all;
-    ACC sum = combine_all(partial, gridDim.x, Sum());
-    if (threadIdx.x == 0)
-        all = sum;
-    __syncthreads();
-    return all;
-}
-
-static __device__ REAL real_part(ACC a)
-{
-#if COMPLEX
-    return a.x;
-#else
-    return a;
-#endif
-}
-
-// True if the real part is positive, and neither subnormal nor infinite nor NaN.
-static __device__ bool is_positive_normal(ACC a)
-{
-#if SCALAR == F64 || SCALAR == C64
-    return real_part(a) >= 0x1p-1022 && !isinf(real_part(a));
-#else
-    return real_part(a) >= 0x1p-126f && !isinf(real_part(a));
-#endif
 }
 
 // A step of conjugate gradients: x <- x + alpha p, r <- r - alpha q, alpha = rho / conj(p) q. `workspace` begins with

@@ -97,6 +97,30 @@ pub(super) fn recorded_iterations_of_a_solver_have_the_bits_of_launched_ones(lib
     });
 }
 
+/// A solver's second solve has the bits of its first, and one of a matrix with other values, in other memory, its own.
+pub(super) fn a_solver_repeats_its_recording_only_for_the_same_memory(library: &Library) {
+    each_device(library, |backend| {
+        let host: Csr<f64> = sparse_generate::stencil_5(64, 64).unwrap();
+        let b = backend.upload(&[1.0; 4096]).unwrap();
+        let options = SolverOptions { tolerance: 0.0, max_iterations: Some(24), ..SolverOptions::default() };
+        let solve = |solver: &mut EnqueuedCg<Device, Csr<f64, Device>>, a: &Csr<f64, Device>| {
+            let mut x = backend.zeros::<f64>(4096).unwrap();
+            let (b, x_mut) = (Device::view(&b), Device::view_mut(&mut x));
+            solver.solve(a, b, x_mut, |_| ControlFlow::Continue(())).unwrap();
+            backend.download(&x).unwrap()
+        };
+        let a = host.to_device(backend).unwrap();
+        let doubled: Vec<f64> = host.values().iter().map(|value| 2.0 * value).collect();
+        let doubled = a.with_values(backend.upload(&doubled).unwrap()).unwrap();
+        let mut solver = EnqueuedCg::new(backend, &a, Identity, &options).unwrap();
+        let first = solve(&mut solver, &a);
+        assert_eq!(solve(&mut solver, &a), first, "again");
+        let half: Vec<f64> = first.iter().map(|x| x / 2.0).collect();
+        assert_eq!(solve(&mut solver, &doubled), half, "of the doubled matrix");
+        assert_eq!(solve(&mut solver, &a), first, "of the first matrix again");
+    });
+}
+
 /// After an error or a panic in a recording, the device and its staging memory work as before.
 pub(super) fn a_failed_recording_poisons_nothing(library: &Library) {
     type Work<'a> = &'a dyn Fn(&Device) -> sparse_core::Result<()>;

@@ -25,6 +25,7 @@ fn main() -> ExitCode {
             graphs::a_recorded_plan_repeats_and_sees_new_operands,
             graphs::an_iteration_of_conjugate_gradients_is_recorded,
             graphs::recorded_iterations_of_a_solver_have_the_bits_of_launched_ones,
+            graphs::a_solver_repeats_its_recording_only_for_the_same_memory,
             graphs::a_failed_recording_poisons_nothing,
             graphs::other_threads_wait_for_a_recording,
             graphs::a_graph_shares_what_it_names,

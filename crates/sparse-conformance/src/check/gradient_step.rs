@@ -16,7 +16,7 @@ use crate::suite::Suite;
 use crate::triplets::Triplets;
 use sparse_core::backend::{Buf, ViewMutOf, ViewOf};
 use sparse_core::catalog::Operation;
-use sparse_core::op::{GradientAdvance, GradientTurn, VectorKernel, VectorPlan};
+use sparse_core::op::{GradientAdvance, GradientStep, GradientTurn, VectorKernel, VectorPlan};
 use sparse_core::{Algorithm, Backend, PlanOptions, Result, Scalar, Space, SpaceOf, c64};
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -187,7 +187,9 @@ impl Suite {
     }
 }
 
-const ALGORITHMS: &[Algorithm] = &[Algorithm::new("direct", "always")];
+/// The whole step at once; or both halves, between which a preconditioner is applied.
+const DIRECT: Algorithm = Algorithm::new("direct", "without a preconditioner");
+const HALVES: Algorithm = Algorithm::new("halves", "with a preconditioner");
 
 impl<B: VectorKernel<T>, T: Scalar + Cell> Subject for GradientSubject<B, T> {
     fn key(&self) -> &Key {
@@ -198,8 +200,8 @@ impl<B: VectorKernel<T>, T: Scalar + Cell> Subject for GradientSubject<B, T> {
         &GradientCheck
     }
 
-    fn algorithms(&self, _: &Setting) -> &'static [Algorithm] {
-        ALGORITHMS
+    fn algorithms(&self, setting: &Setting) -> &'static [Algorithm] {
+        if is_preconditioned(*setting) { &[HALVES] } else { &[DIRECT, HALVES] }
     }
 
     fn given<'a>(&'a self, _: &'a Triplets) -> Result<Box<dyn Given + 'a>> {
@@ -209,8 +211,11 @@ impl<B: VectorKernel<T>, T: Scalar + Cell> Subject for GradientSubject<B, T> {
 
 impl<B: VectorKernel<T>, T: Scalar + Cell> Given for GradientSubject<B, T> {
     fn prepare(&self, setting: &Setting, options: &PlanOptions) -> Result<Box<dyn PlannedOperation + '_>> {
-        options.choose("gradient_step", ALGORITHMS, ALGORITHMS[0].name, "there is no other")?;
-        Ok(Box::new(PlannedGradientStep { subject: self, setting: *setting }))
+        let algorithms = self.algorithms(setting);
+        let reason = "it takes the fewest launches";
+        let choice = options.choose("gradient_step", algorithms, algorithms[0].name, reason)?;
+        let at_once = choice.algorithm == DIRECT.name;
+        Ok(Box::new(PlannedGradientStep { subject: self, setting: *setting, at_once }))
     }
 }
 
@@ -227,6 +232,7 @@ fn part<B: Backend, T: Scalar>(buffer: &mut Buf<B, T::Acc>, range: Range<usize>)
 struct PlannedGradientStep<'a, B, T> {
     subject: &'a GradientSubject<B, T>,
     setting: Setting,
+    at_once: bool,
 }
 
 impl<B: VectorKernel<T>, T: Scalar + Cell> PlannedGradientStep<'_, B, T> {
@@ -254,23 +260,35 @@ impl<B: VectorKernel<T>, T: Scalar + Cell> PlannedOperation for PlannedGradientS
         let z = self.preconditioned(&r)?;
         let z = z.as_ref().map_or(r.vector(), DeviceOperand::vector);
         plan.dot(r.vector(), z, part::<B, T>(&mut numbers, 1..2))?;
-        let advance = GradientAdvance {
-            q: q.vector(),
-            p: p.vector(),
-            x: x.vector_mut(),
-            r: r.vector_mut(),
-            numbers: middle::<B, T>(&numbers),
-        };
-        let stepped = plan.gradient_advance(advance).and_then(|()| {
-            let z = self.preconditioned(&r)?;
-            plan.gradient_turn(GradientTurn {
-                r: r.vector(),
-                z: z.as_ref().map(DeviceOperand::vector),
+        let stepped = match self.at_once {
+            true => plan.gradient_step(GradientStep {
+                q: q.vector(),
                 p: p.vector_mut(),
+                x: x.vector_mut(),
+                r: r.vector_mut(),
                 numbers: middle::<B, T>(&numbers),
                 next: part::<B, T>(&mut next, 1..3),
-            })
-        });
+            }),
+            false => {
+                let advance = GradientAdvance {
+                    q: q.vector(),
+                    p: p.vector(),
+                    x: x.vector_mut(),
+                    r: r.vector_mut(),
+                    numbers: middle::<B, T>(&numbers),
+                };
+                plan.gradient_advance(advance).and_then(|()| {
+                    let z = self.preconditioned(&r)?;
+                    plan.gradient_turn(GradientTurn {
+                        r: r.vector(),
+                        z: z.as_ref().map(DeviceOperand::vector),
+                        p: p.vector_mut(),
+                        numbers: middle::<B, T>(&numbers),
+                        next: part::<B, T>(&mut next, 1..3),
+                    })
+                })
+            }
+        };
         for (col, vector) in [x, r, p].iter().enumerate() {
             y.set_vector(col, &vector.read(backend)?);
         }

@@ -8,8 +8,8 @@ use backend_cpu::Cpu;
 use sparse_conformance::Suite;
 use sparse_core::backend::{Buf, ViewMutOf, ViewOf};
 use sparse_core::op::{
-    Coefficient, GradientAdvance, GradientTurn, Op, ReduceKernel, Reduction, ScanKernel, ScanKind, ScanOrder,
-    StoredLines, ToDenseKernel, VectorKernel,
+    Coefficient, GradientAdvance, GradientStep, GradientTurn, Op, ReduceKernel, Reduction, ScanKernel,
+    ScanKind, ScanOrder, StoredLines, ToDenseKernel, VectorKernel,
 };
 use sparse_core::reference::Entries;
 use sparse_core::{
@@ -214,6 +214,23 @@ impl VectorKernel<f64> for Faulty {
         let GradientAdvance { q, p, x, r, numbers } = advance;
         // SAFETY: the caller promises the same.
         unsafe { self.cpu.gradient_advance(workspace, GradientAdvance { q, p, x, r, numbers }) }
+    }
+
+    unsafe fn gradient_step(
+        &self,
+        workspace: &mut Vec<f64>,
+        step: GradientStep<'_, Self, f64>,
+    ) -> Result<()> {
+        let before = step.p.to_vec();
+        let GradientStep { q, p, x, r, numbers, next } = step;
+        // SAFETY: the caller promises the same.
+        unsafe {
+            self.cpu.gradient_step(workspace, GradientStep { q, p: &mut *p, x, r, numbers, next })?;
+        }
+        if self.fault == Fault::KeepsTheDirection {
+            p.copy_from_slice(&before);
+        }
+        Ok(())
     }
 
     unsafe fn gradient_turn(

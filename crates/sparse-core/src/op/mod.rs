@@ -54,7 +54,7 @@ pub use spmv::{SpmvKernel, SpmvPlan};
 pub use to_dense::{ToDenseKernel, ToDensePlan};
 pub use trisolve::{Diagonal, Triangle, Triangular, TrisolveKernel, TrisolvePlan, quotient};
 pub use unpack::{PackedPattern, UnpackKernel};
-pub use vector::{GradientAdvance, GradientTurn, VectorKernel, VectorPlan};
+pub use vector::{GradientAdvance, GradientStep, GradientTurn, VectorKernel, VectorPlan};
 
 use crate::error::Error;
 use crate::format::SparseFormat;

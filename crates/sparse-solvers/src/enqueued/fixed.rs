@@ -10,6 +10,7 @@ use sparse_core::backend::{SpaceOf, ViewMutOf, ViewOf};
 use sparse_core::op::vector::nrm2;
 use sparse_core::op::{RealOf, SpmvKernel, VectorKernel};
 use sparse_core::{Accumulator, Result, Space, SparseFormat};
+use std::mem;
 
 /// A fixed number of iterations, which can be recorded in a CUDA graph: they neither wait nor allocate. Residuals are
 /// not scaled here, so that ‖b − A·x‖₂² has to be a number of the type.
@@ -91,11 +92,14 @@ where
     ) -> Result<Solution> {
         self.start(a, b, SpaceOf::<B>::as_shared::<M::Scalar>(&x))?;
         let backend = self.backend.clone();
-        Recorded::none(&self.recurrence.state.preconditioner).run(
-            &backend,
-            iterations,
-            &mut |iterations| self.run(a, iterations, SpaceOf::<B>::reborrow::<M::Scalar>(&mut x)),
-        )?;
+        let mut recorded = mem::replace(&mut self.recurrence.recorded, Recorded::Never);
+        recorded.begin();
+        let launched = recorded.run(&backend, iterations, &mut |iterations| {
+            self.run(a, iterations, SpaceOf::<B>::reborrow::<M::Scalar>(&mut x))
+        });
+        recorded.end();
+        self.recurrence.recorded = recorded;
+        launched?;
         let rho = self.backend.download(&self.recurrence.state.numbers[0])?[0];
         let ended = match self.recurrence.state.check(&self.backend, rho) {
             Ok(()) | Err(Halt::Restart) => Outcome::IterationLimit,

@@ -33,13 +33,15 @@ const SMALL: usize = 1 << 18;
 /// scalars stay in the memory of the backend: iterations are enqueued 1, 2, 4, … up to 32 at a time without waiting
 /// for a device, and then the residual is checked. A system of fewer than 2¹⁸ unknowns, whose iterations take less
 /// time than a check, is checked first after 4 iterations, and while a device that can do so runs up to 16 further
-/// ones. A backend that [records](Backend::record) records 4 iterations in each solve, and repeats the recording.
+/// ones. A backend that [records](Backend::record) records 4 iterations, and repeats the recording, also in later
+/// solves with the same matrix.
 ///
 /// ```text
 /// q = A·p    α = ρ / (pᴴ·q)    x ← x + α·p    r ← r − α·q    z = K⁻¹·r    ρ' = rᴴ·z    p ← z + (ρ'/ρ)·p
 /// ```
-/// An iteration takes one product with A, and on a device three launches; apart from the product it moves 11 vectors
-/// of the order of A. A preconditioner adds its application, a launch and two vectors. The workspace is four vectors.
+/// An iteration takes one product with A, and on a device three launches; apart from the product it moves 10 vectors
+/// of the order of A with CUDA, 11 elsewhere. A preconditioner adds its application and a launch, and makes it 13. The
+/// workspace is four vectors.
 /// After an iteration whose ρ or pᴴ·q is not a positive normal number, further ones change nothing. The method and
 /// its source are those of [`Cg`](crate::Cg).
 ///
@@ -70,8 +72,7 @@ pub struct EnqueuedConjugateGradients<B: VectorKernel<T>, T: Accumulator, P> {
     state: State<B, T, P>,
     /// x minus x at the start, divided by the norm of the residual there.
     correction: Buf<B, T>,
-    /// ρ and ‖r‖² after the iterations that were checked last, in the memory of the backend and of the host.
-    checked: Buf<B, T>,
+    /// ρ and ‖r‖² after the iterations that were checked last.
     numbers: [T; 2],
     /// Iterations of the next run.
     next_run: usize,
@@ -103,22 +104,22 @@ where
     const NAME: &'static str = "enqueued_cg";
 
     fn new(backend: &B, n: usize, preconditioner: P, _: &SolverOptions) -> Result<Self> {
+        let recorded = Recorded::none(&preconditioner);
         Ok(Self {
             state: State::new(backend, n, preconditioner)?,
             correction: backend.zeros(n)?,
-            checked: backend.zeros(2)?,
             numbers: [M::Scalar::one(); 2],
             next_run: 1,
             pending: 0,
             overlaps: n < SMALL && backend.overlaps_downloads(),
-            recorded: Recorded::Never,
+            recorded,
         })
     }
 
     fn start(&mut self, at: &Iterate<'_, B, M>, r: &Buf<B, M::Scalar>) -> Result<()> {
         (self.numbers, self.pending) = ([M::Scalar::one(); 2], 0);
         self.next_run = if self.overlaps { RECORDED } else { 1 };
-        self.recorded = Recorded::none(&self.state.preconditioner);
+        self.recorded.begin();
         let correction = SpaceOf::<B>::view_mut(&mut self.correction);
         self.state.vectors.scal(M::Scalar::zero().into(), correction)?;
         self.state.start(at.backend(), r)
@@ -135,7 +136,7 @@ where
         let first = if self.pending == 0 { self.take_run(most) } else { 0 };
         let taken = self.pending + first;
         self.pending = if self.overlaps { self.take_run(most - taken) } else { 0 };
-        let Self { state, correction, checked, numbers, pending, recorded, .. } = self;
+        let Self { state, correction, numbers, pending, recorded, .. } = self;
         let mut run = |state: &mut State<B, M::Scalar, P>, iterations| {
             recorded.run(backend, iterations, &mut |iterations| {
                 let correction = SpaceOf::<B>::view_mut(correction);
@@ -143,9 +144,8 @@ where
             })
         };
         run(state, first)?;
-        backend.copy::<M::Scalar>(SpaceOf::<B>::view(&state.numbers[0]), SpaceOf::<B>::view_mut(checked))?;
-        let checked = SpaceOf::<B>::view(checked);
-        backend.download_overlapped::<M::Scalar>(checked, numbers, &mut || run(state, *pending))?;
+        backend
+            .download_overlapped(state, State::view_numbers, numbers, &mut |state| run(state, *pending))?;
         Ok(taken)
     }
 
@@ -158,7 +158,7 @@ where
     }
 
     fn finish(&mut self, at: &mut Iterate<'_, B, M>) -> Result<usize> {
-        self.recorded = Recorded::Never;
+        self.recorded.end();
         at.advance(M::Scalar::one(), SpaceOf::<B>::view(&self.correction))?;
         Ok(self.pending)
     }

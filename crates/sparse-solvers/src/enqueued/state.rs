@@ -5,7 +5,7 @@ use crate::outcome::{Breakdown, Halt};
 use crate::preconditioner::Preconditioner;
 use num_traits::{Float, Zero};
 use sparse_core::backend::{Buf, SpaceOf, ViewMutOf, ViewOf};
-use sparse_core::op::{GradientAdvance, GradientTurn, RealOf, VectorKernel, VectorPlan};
+use sparse_core::op::{GradientAdvance, GradientStep, GradientTurn, RealOf, VectorKernel, VectorPlan};
 use sparse_core::{Accumulator, Result, Space};
 
 /// The preconditioner, and the vectors and numbers of the recurrence, except x and r.
@@ -30,6 +30,11 @@ impl<B: VectorKernel<T>, T: Accumulator, P: Preconditioner<B, T>> State<B, T, P>
         })
     }
 
+    /// ρ and ‖r‖² between runs.
+    pub(super) fn view_numbers(&self) -> ViewOf<'_, B, T> {
+        SpaceOf::<B>::view(&self.numbers[0])
+    }
+
     /// `p = K⁻¹·r`, `ρ = rᴴ·p`.
     pub(super) fn start(&mut self, backend: &B, r: &Buf<B, T>) -> Result<()> {
         let r = SpaceOf::<B>::view::<T>(r);
@@ -51,22 +56,32 @@ impl<B: VectorKernel<T>, T: Accumulator, P: Preconditioner<B, T>> State<B, T, P>
         let (mut numbers, mut next) = (numbers, next);
         for _ in 0..iterations {
             multiply(SpaceOf::<B>::view(p), q)?;
-            vectors.gradient_advance(GradientAdvance {
-                q: SpaceOf::<B>::view(q),
-                p: SpaceOf::<B>::view(p),
-                x: SpaceOf::<B>::reborrow::<T>(&mut x),
-                r: SpaceOf::<B>::view_mut(r),
-                numbers: SpaceOf::<B>::view(numbers),
-            })?;
-            let (is_identity, r) = (preconditioner.is_identity(), SpaceOf::<B>::view::<T>(r));
-            let z = preconditioner.apply(r)?;
-            vectors.gradient_turn(GradientTurn {
-                r,
-                z: (!is_identity).then_some(z),
-                p: SpaceOf::<B>::view_mut(p),
-                numbers: SpaceOf::<B>::view(numbers),
-                next: SpaceOf::<B>::view_mut(next),
-            })?;
+            if preconditioner.is_identity() {
+                vectors.gradient_step(GradientStep {
+                    q: SpaceOf::<B>::view(q),
+                    p: SpaceOf::<B>::view_mut(p),
+                    x: SpaceOf::<B>::reborrow::<T>(&mut x),
+                    r: SpaceOf::<B>::view_mut(r),
+                    numbers: SpaceOf::<B>::view(numbers),
+                    next: SpaceOf::<B>::view_mut(next),
+                })?;
+            } else {
+                vectors.gradient_advance(GradientAdvance {
+                    q: SpaceOf::<B>::view(q),
+                    p: SpaceOf::<B>::view(p),
+                    x: SpaceOf::<B>::reborrow::<T>(&mut x),
+                    r: SpaceOf::<B>::view_mut(r),
+                    numbers: SpaceOf::<B>::view(numbers),
+                })?;
+                let r = SpaceOf::<B>::view::<T>(r);
+                vectors.gradient_turn(GradientTurn {
+                    r,
+                    z: Some(preconditioner.apply(r)?),
+                    p: SpaceOf::<B>::view_mut(p),
+                    numbers: SpaceOf::<B>::view(numbers),
+                    next: SpaceOf::<B>::view_mut(next),
+                })?;
+            }
             std::mem::swap(&mut numbers, &mut next);
         }
         if iterations.is_multiple_of(2) {

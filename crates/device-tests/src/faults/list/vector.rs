@@ -1,6 +1,6 @@
 //! Faults of operations on vectors, and of prefix sums.
 
-use super::{Fault, Kind, ROWS, any, both, by, cl, each};
+use super::{Fault, Kind, ROWS, any, both, by, cl, cu, each};
 
 pub(super) const FAULTS: &[Fault] = &[
     Fault {
@@ -82,6 +82,13 @@ pub(super) const FAULTS: &[Fault] = &[
             "if (i > 0) update(p, p_start + i, load(z, z_start + i), beta);",
         ),
         found_by: &[any("vector/gradient_step")],
+        case: ROWS,
+    },
+    Fault {
+        kind: Kind::Stale,
+        what: "the first element of the iterate stays",
+        place: cu("vector_step", "iterate.part[k] = moved(", "if (at + k > 0) iterate.part[k] = moved("),
+        found_by: &[by("vector/gradient_step", "direct")],
         case: ROWS,
     },
     Fault {

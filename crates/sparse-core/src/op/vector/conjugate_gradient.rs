@@ -39,6 +39,43 @@ pub struct GradientTurn<'a, B: Backend, T: Scalar> {
     pub next: ViewMutOf<'a, B, T::Acc>,
 }
 
+/// The operands of a conjugate gradient step without a preconditioner, after `q = A·p`.
+#[derive(Debug)]
+pub struct GradientStep<'a, B: Backend, T: Scalar> {
+    /// A·p.
+    pub q: ViewOf<'a, B, T>,
+    /// The direction, replaced by that of the next step.
+    pub p: ViewMutOf<'a, B, T>,
+    /// The iterate.
+    pub x: ViewMutOf<'a, B, T>,
+    /// The residual.
+    pub r: ViewMutOf<'a, B, T>,
+    /// ρ = ‖r‖² before the step, twice; the second is not read.
+    pub numbers: ViewOf<'a, B, T::Acc>,
+    /// ‖r‖² after the step, twice. Both are −|ρ| if no step was taken.
+    pub next: ViewMutOf<'a, B, T::Acc>,
+}
+
+/// The default of [`VectorKernel::gradient_step`].
+///
+/// # Safety
+/// As for that method.
+pub(super) unsafe fn step_by_halves<B: VectorKernel<T>, T: Scalar>(
+    backend: &B,
+    workspace: &mut Buf<B, T::Acc>,
+    step: GradientStep<'_, B, T>,
+) -> Result<()> {
+    let GradientStep { q, mut p, x, mut r, numbers, next } = step;
+    // SAFETY: the caller promises the same of the operands.
+    unsafe {
+        let p = SpaceOf::<B>::as_shared::<T>(&p);
+        advance::<B, T>(backend, workspace, q, p, x, SpaceOf::<B>::reborrow::<T>(&mut r), numbers)?;
+    }
+    let (r, p) = (SpaceOf::<B>::as_shared::<T>(&r), SpaceOf::<B>::reborrow::<T>(&mut p));
+    // SAFETY: as above.
+    unsafe { turn::<B, T>(backend, workspace, r, None, p, numbers, next) }
+}
+
 /// The default of [`VectorKernel::gradient_advance`].
 ///
 /// # Safety
@@ -46,9 +83,26 @@ pub struct GradientTurn<'a, B: Backend, T: Scalar> {
 pub(super) unsafe fn advance_on_host<B: VectorKernel<T>, T: Scalar>(
     backend: &B,
     workspace: &mut Buf<B, T::Acc>,
-    advance: GradientAdvance<'_, B, T>,
+    operands: GradientAdvance<'_, B, T>,
 ) -> Result<()> {
-    let GradientAdvance { q, p, mut x, mut r, numbers } = advance;
+    let GradientAdvance { q, p, x, r, numbers } = operands;
+    // SAFETY: the caller promises the same.
+    unsafe { advance::<B, T>(backend, workspace, q, p, x, r, numbers) }
+}
+
+/// The first half, whose operands are those of [`GradientAdvance`].
+///
+/// # Safety
+/// As for [`VectorKernel::gradient_advance`].
+unsafe fn advance<B: VectorKernel<T>, T: Scalar>(
+    backend: &B,
+    workspace: &mut Buf<B, T::Acc>,
+    q: ViewOf<'_, B, T>,
+    p: ViewOf<'_, B, T>,
+    mut x: ViewMutOf<'_, B, T>,
+    mut r: ViewMutOf<'_, B, T>,
+    numbers: ViewOf<'_, B, T::Acc>,
+) -> Result<()> {
     let one = T::Acc::from_c64(c64::ONE);
     let rho = first_number::<B, T>(backend, numbers)?;
     // SAFETY: the caller promises the same of the operands.
@@ -76,9 +130,26 @@ pub(super) unsafe fn advance_on_host<B: VectorKernel<T>, T: Scalar>(
 pub(super) unsafe fn turn_on_host<B: VectorKernel<T>, T: Scalar>(
     backend: &B,
     workspace: &mut Buf<B, T::Acc>,
-    turn: GradientTurn<'_, B, T>,
+    operands: GradientTurn<'_, B, T>,
 ) -> Result<()> {
-    let GradientTurn { r, z, p, numbers, next } = turn;
+    let GradientTurn { r, z, p, numbers, next } = operands;
+    // SAFETY: the caller promises the same.
+    unsafe { turn::<B, T>(backend, workspace, r, z, p, numbers, next) }
+}
+
+/// The second half, whose operands are those of [`GradientTurn`].
+///
+/// # Safety
+/// As for [`VectorKernel::gradient_turn`].
+unsafe fn turn<'a, B: VectorKernel<T>, T: Scalar>(
+    backend: &B,
+    workspace: &mut Buf<B, T::Acc>,
+    r: ViewOf<'a, B, T>,
+    z: Option<ViewOf<'a, B, T>>,
+    p: ViewMutOf<'_, B, T>,
+    numbers: ViewOf<'_, B, T::Acc>,
+    next: ViewMutOf<'_, B, T::Acc>,
+) -> Result<()> {
     let rho = first_number::<B, T>(backend, numbers)?;
     let left = SpaceOf::<B>::slice(SpaceOf::<B>::view(workspace), 0..1);
     let squares = first_number::<B, T>(backend, left)?;

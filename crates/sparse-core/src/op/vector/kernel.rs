@@ -1,6 +1,6 @@
 //! The trait of vector operations that backends implement.
 
-use super::conjugate_gradient::{self, GradientAdvance, GradientTurn};
+use super::conjugate_gradient::{self, GradientAdvance, GradientStep, GradientTurn};
 use crate::backend::{Backend, Buf, SpaceOf, ViewMutOf, ViewOf};
 use crate::error::Result;
 use crate::format::DenseViewMut;
@@ -147,5 +147,20 @@ pub trait VectorKernel<T: Scalar>: Backend {
     ) -> Result<()> {
         // SAFETY: the caller promises the same.
         unsafe { conjugate_gradient::turn_on_host(self, workspace, turn) }
+    }
+    /// Both halves without a preconditioner, by default one after the other.
+    ///
+    /// # Errors
+    /// As for [`axpby`](Self::axpby).
+    ///
+    /// # Safety
+    /// As for [`gradient_advance`](Self::gradient_advance).
+    unsafe fn gradient_step(
+        &self,
+        workspace: &mut Buf<Self, T::Acc>,
+        step: GradientStep<'_, Self, T>,
+    ) -> Result<()> {
+        // SAFETY: the caller promises the same.
+        unsafe { conjugate_gradient::step_by_halves(self, workspace, step) }
     }
 }

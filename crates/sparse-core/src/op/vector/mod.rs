@@ -7,7 +7,7 @@ mod conjugate_gradient;
 mod kernel;
 mod plan;
 
-pub use conjugate_gradient::{GradientAdvance, GradientTurn};
+pub use conjugate_gradient::{GradientAdvance, GradientStep, GradientTurn};
 pub use kernel::VectorKernel;
 pub use plan::VectorPlan;
 

@@ -1,6 +1,6 @@
 //! Vector operations that leave their numbers in the backend's memory.
 
-use super::{GradientAdvance, GradientTurn, VectorKernel};
+use super::{GradientAdvance, GradientStep, GradientTurn, VectorKernel};
 use crate::backend::{Buf, ViewMutOf, ViewOf};
 use crate::error::Result;
 use crate::op::CoefficientOf;
@@ -191,6 +191,44 @@ impl<B: VectorKernel<T>, T: Scalar> VectorPlan<B, T> {
         self.check(op, "the next numbers", 2, (turn.next.len(), turn.next.context()))?;
         // SAFETY: lengths and contexts were checked; the workspace, with any contents, was made for this length.
         unsafe { self.backend.gradient_turn(&mut self.workspace, turn) }
+    }
+
+    /// Both halves of an iteration without a preconditioner: `α = ρ / pᴴ·q, x ← x + α·p, r ← r − α·q, ρ' = ‖r‖²,
+    /// p ← r + (ρ'/ρ)·p`, with the results of [`gradient_advance`](Self::gradient_advance) and
+    /// [`gradient_turn`](Self::gradient_turn) up to rounding. A device takes at most three launches.
+    ///
+    /// ```
+    /// use sparse_core::op::{GradientStep, VectorPlan};
+    /// use sparse_core::reference::Reference;
+    ///
+    /// // One step for A = 2·I and b = (2, 4) from x = 0, so that r = p = b and q = 2·b; ρ = ‖r‖² = 20.
+    /// let (q, numbers) = ([4.0, 8.0], [20.0, 20.0]);
+    /// let (mut p, mut x, mut r, mut next) = ([2.0, 4.0], [0.0; 2], [2.0, 4.0], [0.0; 2]);
+    /// let mut plan = VectorPlan::<_, f64>::new(&Reference, 2)?;
+    /// plan.gradient_step(GradientStep {
+    ///     q: &q,
+    ///     p: &mut p,
+    ///     x: &mut x,
+    ///     r: &mut r,
+    ///     numbers: &numbers,
+    ///     next: &mut next,
+    /// })?;
+    /// assert_eq!((x, next), ([1.0, 2.0], [0.0; 2])); // it has arrived
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`gradient_advance`](Self::gradient_advance).
+    pub fn gradient_step(&mut self, step: GradientStep<'_, B, T>) -> Result<()> {
+        let op = "gradient_step";
+        self.check(op, "q", self.len, (step.q.len(), step.q.context()))?;
+        self.check(op, "p", self.len, (step.p.len(), step.p.context()))?;
+        self.check(op, "x", self.len, (step.x.len(), step.x.context()))?;
+        self.check(op, "r", self.len, (step.r.len(), step.r.context()))?;
+        self.check(op, "the numbers", 2, (step.numbers.len(), step.numbers.context()))?;
+        self.check(op, "the next numbers", 2, (step.next.len(), step.next.context()))?;
+        // SAFETY: lengths and contexts were checked; the workspace was made for this length.
+        unsafe { self.backend.gradient_step(&mut self.workspace, step) }
     }
 
     /// An error unless an operand has `len` elements in the backend's context.

@@ -87,13 +87,13 @@ impl Device {
         {
             return Ok(false);
         }
-        let properties = self.properties();
-        Ok(RowLengths::measure(a, lengths)?.take_classes(
-            (algorithm, pattern),
-            properties.caps.compute_units,
-            properties.cache_bytes,
-            &self.limits(),
-        ))
+        let (properties, limits) = (self.properties(), self.limits());
+        let measured = RowLengths::measure(a, lengths)?;
+        let (units, cache_bytes) = (properties.caps.compute_units, properties.cache_bytes);
+        Ok(measured.take_classes((algorithm, pattern), units, cache_bytes, &limits)
+            && !(algorithm == RowAlgorithm::Segmented
+                && measured.mean <= limits.length_classes.sparse_up_to
+                && lengths.filled()? * limits.length_classes.rows_per_filled <= a.rows))
     }
 
     /// The algorithm by the length of the longest row, if that decides.
@@ -145,8 +145,12 @@ impl Device {
     pub(super) fn is_busy_with_lanes(&self, a: RawCompressed<'_>) -> bool {
         let value_bytes = a.values.element_bytes;
         let lanes = row_deltas::lanes_for(a.mean_length(), value_bytes, self.reads_words(value_bytes));
-        let at_once = self.caps().compute_units * WARPS_AT_ONCE * LANES;
-        !self.has_few_rows(a) || lanes > 1 && a.rows * lanes >= at_once / 2
+        !self.has_few_rows(a) || lanes > 1 && self.fill_half(a.rows * lanes)
+    }
+
+    /// True if so many lanes fill half of the device.
+    pub(super) fn fill_half(&self, lanes: usize) -> bool {
+        2 * lanes >= self.caps().compute_units * WARPS_AT_ONCE * LANES
     }
 
     /// True if short rows are too few to fill the device.

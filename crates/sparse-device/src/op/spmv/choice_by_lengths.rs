@@ -4,7 +4,8 @@ use super::listed_rows;
 use super::row_algorithm::RowAlgorithm;
 use super::row_deltas::ColumnPattern;
 use super::thresholds::{
-    DeltaThresholds, FewRowsThresholds, ListedRowsThresholds, ManyRowsThresholds, SpmvThresholds,
+    DeltaThresholds, FewRowsThresholds, ListedRowsThresholds, LongRowsThresholds, ManyRowsThresholds,
+    SpmvThresholds,
 };
 use crate::lanes::LANES;
 use crate::launch::WARPS_AT_ONCE;
@@ -70,7 +71,7 @@ impl RowLengths {
     pub(super) fn algorithm(self, units: usize, cache_bytes: usize, limits: &SpmvThresholds) -> RowAlgorithm {
         if self.mean >= limits.long_rows.block_from && self.longest <= limits.long_rows.skew_ratio * self.mean
         {
-            RowAlgorithm::RowPerBlock
+            self.of_long_rows(units, &limits.long_rows)
         } else if self.rows <= units * limits.many_rows_per_unit {
             self.of_few_rows(units, &limits.few_rows)
         } else {
@@ -150,7 +151,8 @@ impl RowLengths {
         let classes = &limits.length_classes;
         let is_alike = longest <= classes.alike_ratio * mean;
         let has_near_x = cols * value_bytes <= classes.near_x_bytes;
-        let is_large = 2 * self.nnz * self.entry_bytes > cache_bytes;
+        let bytes = self.nnz * self.entry_bytes;
+        let is_large = 2 * bytes > cache_bytes;
         let are_few = rows <= units * limits.many_rows_per_unit;
         let fill_half = rows * 8 >= units * WARPS_AT_ONCE * LANES / 2;
         match algorithm {
@@ -163,8 +165,23 @@ impl RowLengths {
                 (LANES..=classes.vector_up_to).contains(&mean) && fill_half
             }
             RowAlgorithm::RowPerVector => mean <= classes.vector_up_to,
-            RowAlgorithm::RowBlocks | RowAlgorithm::Segmented => mean >= classes.skewed_from,
+            RowAlgorithm::RowBlocks | RowAlgorithm::Segmented => {
+                mean >= classes.skewed_from && bytes <= classes.skewed_up_to_caches * cache_bytes
+            }
             _ => false,
+        }
+    }
+
+    /// The algorithm for rows long enough for a work-group each: a few of them for each unit are unequal shares, which
+    /// the merge path evens out where the product lasts much longer than its launches.
+    fn of_long_rows(self, units: usize, limits: &LongRowsThresholds) -> RowAlgorithm {
+        let are_few = self.rows <= units * limits.merge_rows_per_unit;
+        let are_many_entries = self.nnz >= units * limits.merge_entries_per_unit;
+        let are_unequal = 2 * self.longest > 3 * self.mean;
+        if are_few && are_many_entries && are_unequal {
+            RowAlgorithm::MergePath
+        } else {
+            RowAlgorithm::RowPerBlock
         }
     }
 
@@ -295,7 +312,9 @@ mod tests {
         assert!(!take_of((1_000_000, 2_600_000, 20, 8), ColumnPattern::Scattered), "short rows, not alike");
         assert!(take(500_000, 2_150_000, 16, 4), "4.3 entries, not alike");
         assert!(!take(500_000, 2_150_000, 16, 8), "4.3 entries, not alike, f64");
-        assert!(!take(50_000, 12_800_000, 256, 4), "256 entries in each row");
+        assert!(take(50_000, 12_800_000, 256, 4), "256 entries in each row");
+        assert!(!take(50_000, 12_850_000, 257, 4), "257 entries in each row");
+        assert!(!take(3_000_000, 30_000_000, 10_000, 4), "skewed rows, four caches");
         assert!(!take(4_267, 2_135_822, 2_234, 4), "long rows");
         assert!(!take(60_000, 9_000_000, 5_000, 4), "skewed rows in memory and x in the first cache");
     }
@@ -330,6 +349,8 @@ mod tests {
     fn the_best_of_what_was_measured_is_chosen() {
         assert_eq!(on_h100(4_267, 2_135_822, 2_234, 4), "row_per_block", "ddi");
         assert_eq!(on_h100(132_534, 79_122_504, 7_750, 4), "row_per_block", "protein");
+        assert_eq!(on_h100(1_000, 2_924_664, 4_746, 4), "merge_path", "few long rows, unequal");
+        assert_eq!(on_h100(1_000, 3_000_000, 3_000, 4), "row_per_block", "few long rows, equal");
         assert_eq!(on_h100(1_813, 11_097, 1_332, 4), "row_per_block", "a small circuit");
         assert_eq!(on_h100(1_258, 7_682, 203, 4), "row_per_warp");
         assert_eq!(on_h100(20_000, 79_623, 7_907, 4), "segmented", "few rows and a rail");

@@ -76,7 +76,7 @@ impl Device {
         }
         let (mut preferred, mut reason) = self.choose_row_algorithm(a, &lengths, options)?;
         let patterns = self.patterns_for_deltas(a, &lengths, options, preferred)?;
-        let columns = RowDeltas::of_patterns(self, a, op, patterns)?;
+        let columns = RowDeltas::of_patterns(self, a, op, patterns, options.bytes_between_runs)?;
         match columns {
             Columns::Deltas(_) => {
                 preferred = RowAlgorithm::Delta16;

@@ -30,8 +30,11 @@ const FEWEST_BLOCKS: usize = 2;
 /// Bytes of the largest block that a lane takes whole: `LARGE` of the kernels.
 const LARGE: usize = 144;
 
-/// Lanes of a node in the kernels of the plan: `LANES` there.
+/// Lanes of a node in the kernels of the plan, at least: `LANES` there.
 const LANES_OF_PLAN: usize = 8;
+
+/// Entries of a row for each lane that looks for blocks, where rows are long.
+const BLOCKS_OF_LANE: usize = 8;
 
 /// The columns of the blocks.
 #[derive(Debug)]
@@ -80,15 +83,18 @@ impl Device {
     /// The unknowns of a node whose blocks a plan that runs often takes; 1 if entries are not in blocks.
     pub(super) fn unknowns_worth_blocks(&self, a: RawCompressed<'_>, options: &PlanOptions) -> Result<usize> {
         let is_often = options.expected_calls >= self.thresholds().spmv.deltas.calls;
-        if options.algorithm.is_some()
-            || !is_often
-            || self.lacks(FILE).is_some()
-            || !self.is_busy_with_lanes(a)
-        {
+        if options.algorithm.is_some() || !is_often || self.lacks(FILE).is_some() {
+            return Ok(1);
+        }
+        let is_busy = self.is_busy_with_lanes(a);
+        if !is_busy && !self.fill_half(a.rows * LANES) {
             return Ok(1);
         }
         let unknowns = self.unknowns_of_nodes(a)?;
-        Ok(if a.mean_length() < FEWEST_BLOCKS * unknowns { 1 } else { unknowns })
+        let blocks = a.mean_length() / unknowns;
+        let (lanes, _) = lanes_for(blocks, unknowns, a.values.element_bytes);
+        let are_worth_it = blocks >= FEWEST_BLOCKS && (is_busy || self.fill_half(a.rows * lanes));
+        Ok(if are_worth_it { unknowns } else { 1 })
     }
 
     /// The most unknowns of a node for which all entries are in square blocks. Reads the columns if their number, that
@@ -100,7 +106,9 @@ impl Device {
         }
         let find = self.kernel(PLAN_FILE, "node_blocks_find", a.defines())?;
         let found = self.zeros::<u32>(1)?;
-        let launch = self.launch(&find).size(a.rows).value(candidates).buffer(a.offsets);
+        let lanes = a.mean_length().next_power_of_two() / BLOCKS_OF_LANE;
+        let lanes = lanes.clamp(LANES_OF_PLAN, LANES);
+        let launch = self.launch(&find).size(a.rows).size(lanes).value(candidates).buffer(a.offsets);
         launch.buffer(a.indices).buffer(&found).warps_at_once(a.rows)?;
         let left = candidates & !self.download(&found)?[0];
         Ok(left.checked_ilog2().unwrap_or(0).max(1) as usize)

@@ -46,7 +46,7 @@ algorithms! {
 
         RowPerVector = Algorithm::new(
             "row_per_vector",
-            "rows are too few to fill the device; CUDA, where rows have more than 128 entries and are uniform; where the plan runs once, \
+            "rows are too few to fill the device; CUDA, where rows have more than 256 entries and are uniform; where the plan runs once, \
              rows of 8 entries on average: 2 to 32 lanes a row",
         ),
         Needs::Nothing;
@@ -60,10 +60,10 @@ algorithms! {
 
         LengthClasses = Algorithm::new(
             "length_classes",
-            "CUDA, where the plan runs more than once and rows are many: of 4 to 128 entries on average if they are alike, of 2 if \
-             a plan of 32 calls finds scattered columns, of 3 to 384 otherwise, but where x has up to 256 KiB and the matrix takes \
-             half of the cache; where they are few and one is much longer than the average, or they have 32 entries and their \
-             lanes fill half of the device. 1 to 8 lanes a short row, 8 a middle one, a warp a long one, and work-groups for \
+            "CUDA, where the plan runs more than once and rows are many: of 4 to 256 entries on average if they are alike, of 2 if \
+             a plan of 32 calls finds scattered columns, of 3 to 384 otherwise, in a matrix of up to three caches, but where x has \
+             up to 256 KiB and the matrix takes half of the cache; where they are few and one is much longer than the average, or \
+             they have 32 entries and their lanes fill half of the device. 1 to 8 lanes a short row, 8 a middle one, a warp a long one, and work-groups for \
              slices of longer ones",
         )
         .preprocessing("the rows that are not short, and for each 2048 entries of the longest a partial sum and a counter"),
@@ -80,7 +80,8 @@ algorithms! {
 
         MergePath = Algorithm::new(
             "merge_path",
-            "OpenCL, where the plan runs more than once, some row is much longer than the average, which is less than 8",
+            "OpenCL, where the plan runs more than once, some row is much longer than the average, which is less than 8; CUDA, where \
+             very few rows have thousands of entries, the longest half as many again as the average",
         )
         .preprocessing("the first row of each tile, and two partial sums per tile"),
         Needs::Nothing;
@@ -95,8 +96,8 @@ algorithms! {
 
         RowBlocks = Algorithm::new(
             "row_blocks",
-            "the plan runs more than once, and rows are many: with CUDA those of which one is much longer and most are empty; with \
-             OpenCL alike ones that are neither short nor long",
+            "the plan runs more than once, and rows are many: with CUDA those of which one is much longer and most are empty or, in a \
+             matrix of more than three caches, short; with OpenCL alike ones that are neither short nor long",
         )
         .preprocessing(
             "the first row and entry of each block of 252 rows and entries, and a partial sum for each block inside a long row",

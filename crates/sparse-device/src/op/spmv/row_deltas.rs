@@ -95,11 +95,12 @@ impl RowDeltas {
         a: RawCompressed<'_>,
         op: Op,
         patterns: DeltaPatterns,
+        between: usize,
     ) -> Result<Columns> {
         if patterns == DeltaPatterns::None {
             return Ok(Columns::Plain(ColumnPattern::Other));
         }
-        let (mut deltas, found) = Self::make(backend, a, op, (1, a.rows))?;
+        let (mut deltas, found) = Self::make(backend, a, op, (1, a.rows), between)?;
         let enough = (a.rows / ROWS * AGREEING / 16).max(1);
         let (are_alike, are_near) = (found.alike >= enough, found.near >= enough);
         let pays = match patterns {
@@ -108,7 +109,7 @@ impl RowDeltas {
             DeltaPatterns::Near => are_near,
             DeltaPatterns::Alike => are_alike,
         };
-        let in_windows = |rows| Self::make(backend, a, op, (WINDOWS, rows)).map(|made| made.0);
+        let in_windows = |rows| Self::make(backend, a, op, (WINDOWS, rows), between).map(|made| made.0);
         if pays
             && deltas.is_none()
             && are_near
@@ -132,6 +133,7 @@ impl RowDeltas {
         a: RawCompressed<'_>,
         op: Op,
         (windows, rows): (usize, usize),
+        between: usize,
     ) -> Result<(Option<Self>, Found)> {
         let defines = a.product_defines(op).set("WINDOWS", windows);
         let kernel = |file, entry, defines| backend.kernel_of(a.dtype, file, entry, defines);
@@ -142,7 +144,7 @@ impl RowDeltas {
         let launch = backend.launch(&make).size(rows).buffer(a.offsets).buffer(a.indices);
         launch.buffer(&bases).buffer(&deltas).buffer(&found).warps_at_once(groups)?;
         let counts = backend.download(&found)?;
-        let (lanes, evicts_first) = backend.lanes_for_deltas(a, windows);
+        let (lanes, evicts_first) = backend.lanes_for_deltas(a, windows, between);
         let kernel = match (lanes, evicts_first) {
             (1, false) => kernel("csr_deltas", "csr_deltas_spmv", defines)?,
             (1, true) => kernel(EVICT_FIRST_FILE, "csr_deltas_evict_first_spmv", defines)?,
@@ -165,10 +167,10 @@ impl RowDeltas {
     /// # Errors
     /// [`Error::Unsupported`] if those of some neighbouring rows are in more than [`WINDOWS`].
     pub(super) fn new(backend: &Device, a: RawCompressed<'_>, op: Op) -> Result<Self> {
-        if let Some(deltas) = Self::make(backend, a, op, (1, a.rows))?.0 {
+        if let Some(deltas) = Self::make(backend, a, op, (1, a.rows), 0)?.0 {
             return Ok(deltas);
         }
-        Self::make(backend, a, op, (WINDOWS, a.rows))?.0.ok_or_else(|| {
+        Self::make(backend, a, op, (WINDOWS, a.rows), 0)?.0.ok_or_else(|| {
             Error::unsupported(
                 "spmv algorithm `delta16` for this pattern",
                 format_args!(
@@ -211,8 +213,9 @@ impl Device {
         !self.has_barriers() && bytes <= most
     }
 
-    /// The lanes per row with `windows` windows, and true if their loads are evicted from the cache first.
-    fn lanes_for_deltas(&self, a: RawCompressed<'_>, windows: usize) -> (usize, bool) {
+    /// The lanes per row with `windows` windows, and true if their loads are evicted from the cache first, where
+    /// `between` more bytes pass through the cache between two products.
+    fn lanes_for_deltas(&self, a: RawCompressed<'_>, windows: usize, between: usize) -> (usize, bool) {
         let (mean, value_bytes) = (a.mean_length(), a.values.element_bytes);
         let reads_words = self.reads_words(value_bytes);
         let lanes = match windows > 1 && mean < short_for_windows(value_bytes) {
@@ -223,7 +226,7 @@ impl Device {
         let reads_two_words = lanes > 1 && value_bytes == 8 && mean >= LONG_FOR_TWO_WORDS;
         let most = if reads_two_words { 2 * EVICTED_CACHES } else { EVICTED_CACHES };
         let evicts_first = self.lacks(EVICT_FIRST_FILE).is_none()
-            && pays_to_evict_first(cache_bytes, bytes, lanes > 1 && reads_words, most);
+            && pays_to_evict_first(cache_bytes, bytes + between, lanes > 1 && reads_words, most);
         let lanes = match lanes {
             _ if evicts_first && reads_two_words => lanes_of_two_words(mean),
             2 if reads_words
@@ -259,7 +262,8 @@ fn product_bytes(a: RawCompressed<'_>) -> usize {
 /// ones, on an H100 of 50 MiB: 0.75 to 0.97 at 54 to 95 MB, 1.01 on roads of 90 MB; on an H200 of 60 MiB with a thread
 /// a row: 1.05 to 1.23 at 35 to 42 MB, 0.82 to 1.00 from 43 MB on, with words 1.02 to 1.4 at 46 to 55 MB, 0.75 to 1.03
 /// at 57 to 119 MB, and 1.04 to 1.26 at 138 to 154 MB; with two words of f64 0.86 to 1.00 at 131 to 251 MB, 0.91 on
-/// average of twelve bands and meshes (cold 0.91 to 1.09), 1.04 at 400 MB.
+/// average of twelve bands and meshes (cold 0.91 to 1.09), 1.04 at 400 MB. Vectors that are read between two products
+/// count: in conjugate gradients with 5 points, 42 MB and 8 MB of x and r, an iteration takes 0.87.
 pub(super) fn pays_to_evict_first(cache_bytes: usize, bytes: usize, reads_words: bool, most: usize) -> bool {
     let tenths = if reads_words { 9 } else { 7 };
     10 * bytes > tenths * cache_bytes && bytes <= most * cache_bytes

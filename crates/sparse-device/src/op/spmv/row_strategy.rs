@@ -17,8 +17,8 @@ use crate::primitive::column_blocks::ColumnBlocks;
 use crate::primitive::raw::{RawCompressed, VectorOperands};
 use crate::primitive::row_lengths::LazyRowLengths;
 use crate::{Device, Kernel};
-use sparse_core::Result;
 use sparse_core::op::Op;
+use sparse_core::{Backend, Result};
 
 /// SpMV kernels along the compressed direction (rows of CSR, columns of CSC), each with its workspace.
 #[derive(Debug)]
@@ -113,7 +113,13 @@ impl RowStrategy {
     ) -> Result<()> {
         let rows = a.rows;
         match self {
-            Self::ThreadPerRow(kernel) => backend.launch(kernel).size(rows).product(a, operands).items(rows),
+            Self::ThreadPerRow(kernel) => {
+                let launch = backend.launch(kernel).size(rows).product(a, operands);
+                match is_wide(a) && !backend.caps().is_cpu {
+                    true => launch.warps_at_once(rows.div_ceil(LANES)),
+                    false => launch.items(rows),
+                }
+            }
             Self::VectorPerRow { kernel, lanes } => {
                 let launch = backend.launch(kernel).size(rows).product(a, operands);
                 launch.warps(rows.div_ceil(LANES / lanes))
@@ -133,6 +139,13 @@ impl RowStrategy {
             Self::ColumnBlocks(strategy) => strategy.spmv(backend, a, operands),
         }
     }
+}
+
+/// True if values have 8 bytes and more: then a thread a row takes less time by as many as run at once. Measured on an
+/// H200 with twenty matrices of up to four entries a row, over a thread for each: 0.88 to 1.03, 0.97 on average; 0.89
+/// to 1.10 with 4 bytes.
+fn is_wide(a: RawCompressed<'_>) -> bool {
+    a.values.element_bytes >= 8
 }
 
 impl Workspace for RowStrategy {

@@ -40,6 +40,11 @@ pub(crate) struct LongRowsThresholds {
     pub(crate) block_from: usize,
     /// Length of the longest row over the average up to which work-groups of long rows need not wait for it.
     pub(crate) skew_ratio: usize,
+    /// Rows per compute unit up to which unequal ones take less time along the merge path. Measured on an H200 with
+    /// 1000 rows of 2900 entries: 17.0 and 20.2 µs (f32), 22.5 and 25.7 (f64); 11.9 and 7.0 with 4267 of 500.
+    pub(crate) merge_rows_per_unit: usize,
+    /// Entries per compute unit from which on its launches are a small part of the time.
+    pub(crate) merge_entries_per_unit: usize,
 }
 
 /// Rows that all run at once, where the product lasts as long as the longest row.
@@ -161,8 +166,16 @@ pub(crate) struct LengthClassesThresholds {
     /// Average entries per row from which on they take less time than segments. Measured: 0.63 to 1.1 at 3 to 4
     /// entries.
     pub(crate) skewed_from: usize,
+    /// Bytes of a matrix with skewed rows, in caches, up to which they take less time than segments or row blocks.
+    /// Measured on an H200 with graphs: 0.94 to 0.99 at 112 and 167 MB, 1.01 to 1.13 from 190 MB on.
+    pub(crate) skewed_up_to_caches: usize,
+    /// Average entries per row up to which skewed rows may be mostly empty, so that their number is worth a look.
+    pub(crate) sparse_up_to: usize,
+    /// Rows for each that has entries from which on segments take less time. Measured on an H200, classes over
+    /// segments: 1.06 to 1.16 at one in four (f32 and f64), 0.84 to 0.93 at two in five.
+    pub(crate) rows_per_filled: usize,
     /// Average entries per row up to which they take less time than a warp a row: 1.03 (f32) and 0.69 (f64) at 128,
-    /// 1.15 and 1.12 at 256.
+    /// 0.92 and 0.96 at 256.
     pub(crate) vector_up_to: usize,
     /// Rows are alike in length if the longest is at most this multiple of the average.
     pub(crate) alike_ratio: usize,
@@ -213,7 +226,12 @@ impl SpmvThresholds {
         many_rows_per_unit: 256,
         lanes_from: 8,
         warp_from: 4 * LANES,
-        long_rows: LongRowsThresholds { block_from: 384, skew_ratio: 16 },
+        long_rows: LongRowsThresholds {
+            block_from: 384,
+            skew_ratio: 16,
+            merge_rows_per_unit: 8,
+            merge_entries_per_unit: 1 << 14,
+        },
         few_rows: FewRowsThresholds {
             long_steps: 8,
             skew_ratio: 4,
@@ -253,7 +271,10 @@ impl SpmvThresholds {
         length_classes: LengthClassesThresholds {
             alike_from: 4,
             skewed_from: 3,
-            vector_up_to: 128,
+            skewed_up_to_caches: 3,
+            sparse_up_to: 4,
+            rows_per_filled: 4,
+            vector_up_to: 256,
             alike_ratio: 3,
             near_x_bytes: 256 << 10,
             alike: LanesFrom { two_lanes: 5, four_lanes: 10, eight_lanes: 16 },
