@@ -205,6 +205,27 @@ fn small_matrices_with_every_number_of_columns() {
     }
 }
 
+/// An entry in every ninth of some rows, and none in the others.
+#[test]
+fn rows_without_entries_are_zeros_and_few_columns_fill_vectors() {
+    fn check_type<T: Scalar>()
+    where
+        Cpu: SpmmKernel<Csr<T>> + VectorKernel<T>,
+        Reference: SpmmKernel<Csr<T>> + VectorKernel<T>,
+    {
+        let offsets = (0..=900).map(|row: i32| row.min(500) / 9).collect();
+        let columns = (0..55).map(|entry| entry * 7 % 60).collect();
+        let few = Csr::<T>::new_unsorted(900, 60, offsets, columns, integers(55)).unwrap();
+        for columns in [1, 2, 3, 4, 5, 8, 16, 33] {
+            check("few entries", &few, columns);
+            check("band", &band::<T>(40, 2, 3, 1).unwrap(), columns);
+            check("uniform", &uniform::<T>(40, 30, 6, 1).unwrap(), columns);
+        }
+    }
+    check_type::<f32>();
+    check_type::<f64>();
+}
+
 #[test]
 fn matrices_of_every_kind_with_nine_columns() {
     check_all_formats::<f32>(some_cases(), 9);
@@ -343,7 +364,7 @@ fn shifted_rows_have_the_bits_of_others() {
         Cpu: SpmmKernel<Csr<T>>,
     {
         let a = inexact(a);
-        for columns in [1, 4, 5, 8, 9, 16, 31, 33, 64, 80] {
+        for columns in [1, 2, 3, 4, 5, 8, 9, 16, 31, 33, 64, 80] {
             let (own, other) = (bits_with_b_at(&a, columns, 0), bits_with_b_at(&reversed(&a), columns, 0));
             let row = columns * size_of::<T>();
             for (own, other) in own.iter().zip(&other) {

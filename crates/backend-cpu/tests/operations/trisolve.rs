@@ -152,8 +152,12 @@ fn wide_levels_run_in_parallel_with_the_same_bits() {
     assert_eq!(plan(&four, PlanOptions::once()).choice().algorithm, "row_by_row");
     assert_eq!(plan(&one, PlanOptions::default()).choice().algorithm, "row_by_row");
     let [two, three] = [2, 3].map(|threads| Cpu::with(threads, Simd::detect()).unwrap());
-    assert_eq!(plan(&two, PlanOptions::default()).choice().algorithm, "row_by_row");
-    assert_eq!(plan(&three, PlanOptions::default()).choice().algorithm, "by_level");
+    assert_eq!(plan(&two, PlanOptions::default()).choice().algorithm, "by_level");
+    let large = arrow(600_000);
+    for (cpu, expected) in [(&two, "row_by_row"), (&three, "by_level")] {
+        let plan = TrisolvePlan::new(cpu, &large, Triangular::lower(), &PlanOptions::default()).unwrap();
+        assert_eq!(plan.choice().algorithm, expected);
+    }
     let solve = |cpu| solution(cpu, &a, Triangular::lower(), &PlanOptions::forced("by_level")).unwrap();
     let expected = solution(&Reference, &a, Triangular::lower(), &PlanOptions::default()).unwrap();
     assert!(bits(&solve(&one)) == bits(&expected) && bits(&solve(&four)) == bits(&expected));

@@ -1,6 +1,7 @@
 //! The faults: changes of operands and results.
 
 use sparse_core::format::Transfer;
+use sparse_core::reference::Entries;
 use sparse_core::{DenseViewMut, Element, Host, Result, SparseFormat};
 use std::any::TypeId;
 
@@ -25,6 +26,8 @@ pub(crate) enum Fault {
     DropsZeros,
     TakesAlphaForBeta,
     TakesTheOtherTriangle,
+    ForgetsTheRowBefore,
+    SolvesOneColumn,
 }
 
 impl Fault {
@@ -32,6 +35,14 @@ impl Fault {
     pub(crate) fn operand<M: OnHost>(self, a: &M) -> Result<M> {
         let in_values = matches!(self, Self::DropsAnEntry | Self::AccumulatesInF32);
         a.transfer(&Copies(if in_values { self } else { Self::None }))
+    }
+
+    /// The matrix of a triangular system as the fault has it read.
+    pub(crate) fn system<M: OnHost + Entries>(self, a: &M) -> Result<M> {
+        if self != Self::ForgetsTheRowBefore {
+            return self.operand(a);
+        }
+        a.transfer(&Zeroed(a.entries().map(|(row, col, _)| row.abs_diff(col) == 1).collect()))
     }
 
     /// The elements of x, or of all of B, as the fault has them read.
@@ -79,6 +90,19 @@ impl Fault {
         }
     }
 
+    /// Plants the fault in the solution of a triangular system.
+    pub(crate) fn spoil_solution(self, mut x: DenseViewMut<'_, f64>) {
+        if self == Self::SolvesOneColumn {
+            let columns = 1..x.ncols();
+            let places = |row| columns.clone().map(move |col| (row, col));
+            let places = (0..x.nrows()).flat_map(places);
+            let places: Vec<_> =
+                places.map(|(row, col)| (x.position(row, 0), x.position(row, col))).collect();
+            let data = x.data_mut();
+            places.into_iter().for_each(|(from, to)| data[to] = data[from]);
+        }
+    }
+
     /// The indices of a result as the fault has them.
     pub(crate) fn indices(self, indices: &[i32]) -> Result<Vec<i32>> {
         let shifts = self == Self::ShiftsAnIndex;
@@ -118,6 +142,19 @@ unsafe impl Transfer<Host, Host> for Copies {
             }
             _ => {}
         }
+        Ok(copy)
+    }
+}
+
+/// Copies of arrays in which some values, in the order of entries, are zero.
+struct Zeroed(Vec<bool>);
+
+// SAFETY: copies have the elements of their views but some values.
+unsafe impl Transfer<Host, Host> for Zeroed {
+    fn copy<T: Element>(&self, view: &[T]) -> Result<Vec<T>> {
+        let mut copy = view.to_vec();
+        let values = elements_of::<_, f64>(&mut copy).iter_mut();
+        values.zip(&self.0).filter(|(_, is_zero)| **is_zero).for_each(|(value, _)| *value = 0.0);
         Ok(copy)
     }
 }

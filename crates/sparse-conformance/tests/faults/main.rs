@@ -95,6 +95,10 @@ faults! {
         ["elementwise"], "expected";
     the_other_triangle_is_found: TakesTheOtherTriangle, "the other triangle is solved",
         ["trisolve"], "expected 0";
+    a_row_before_that_is_forgotten_is_found: ForgetsTheRowBefore,
+        "the element of the row solved before is left out", ["trisolve"], "expected";
+    a_right_hand_side_that_is_not_solved_is_found: SolvesOneColumn,
+        "all right-hand sides are solved as the first", ["trisolve"], "expected";
 }
 
 /// Every operation in one type of values and indices.

@@ -1,6 +1,6 @@
 //! A row of op(A) times B, some columns at a time, summed in registers.
 
-use super::groups::Part;
+use super::part::Part;
 use super::rows::Rows;
 use crate::primitive::update::Update;
 use crate::simd::Isa;
@@ -77,7 +77,7 @@ pub(super) unsafe fn sums<S: Isa, R: Rows>(
             }
         }
         let left = b.columns - first;
-        let rows_of_part = part.rows.clone();
+        let rows_of_part = part.summed_rows();
         if left >= WIDE {
             for row in rows_of_part {
                 sink.write(row, first, &block::<WIDE, R>(rows, row, b, first, op));

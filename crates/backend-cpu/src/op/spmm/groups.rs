@@ -1,6 +1,7 @@
 //! Groups of neighbouring rows, each with the columns of the row before, one further, as in stencils and bands. A
 //! product reads the columns of the first of them alone, and neighbours share rows of B.
 
+use super::part::Part;
 use super::rows::Rows;
 use super::thresholds::SpmmThresholds;
 use crate::Cpu;
@@ -11,34 +12,16 @@ use std::ops::Range;
 /// Parts sampled for groups.
 const SAMPLES: usize = 64;
 
-/// The rows of a task.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Part {
-    pub(super) rows: Range<usize>,
-    /// The rows of each group, where the values are stored row by row; none where most rows would be groups of their
-    /// own.
-    pub(super) groups: Vec<Range<usize>>,
-}
-
-impl Part {
-    pub(super) fn without_groups(rows: Range<usize>) -> Self {
-        Self { rows, groups: vec![] }
-    }
-
-    pub(super) fn bytes(&self) -> usize {
-        size_of::<Self>() + size_of_val(self.groups.as_slice())
-    }
-}
-
 /// The parts with their groups, if the values are stored line by line and about `calls` products pay for the search.
 pub(super) fn find_groups<R: Rows>(cpu: &Cpu, rows: &R, parts: Vec<Range<usize>>, calls: usize) -> Vec<Part> {
     let find = |part: Range<usize>| cpu.simd().run(FindGroups { rows, part });
     let mut samples = parts.iter().step_by(parts.len().div_ceil(SAMPLES).max(1));
     let pays = rows.stored_values().is_some() && calls >= SpmmThresholds::CPU.calls_of_groups;
-    if !pays || samples.all(|part| find(part.clone()).is_empty()) {
-        return parts.into_iter().map(Part::without_groups).collect();
-    }
-    cpu.map(rows.columns().len(), parts, |rows| Part { groups: find(rows.clone()), rows })
+    let looks = pays && !samples.all(|part| find(part.clone()).is_empty());
+    cpu.map(rows.columns().len(), parts, |range| {
+        let part = Part::new(rows, range.clone());
+        if looks && !part.skips_empty_rows() { part.grouped(find(range)) } else { part }
+    })
 }
 
 /// The groups of the rows of a part, or none if they have fewer than [`SpmmThresholds::rows_of_group`] rows on average.
@@ -97,16 +80,17 @@ mod tests {
         };
         let offsets: Vec<_> = (0..=40).map(|row| 2 * row).collect();
         let indices: Vec<_> = (0..40).flat_map(columns).collect();
-        let groups = vec![0..20, 20..21, 21..30, 30..40];
-        assert_eq!(parts_of(&offsets, &indices), [Part { rows: 0..40, groups }]);
+        let parts = parts_of(&offsets, &indices);
+        assert_eq!(parts.iter().map(|part| part.rows.clone()).collect::<Vec<_>>(), vec![0..40]);
+        assert_eq!(parts[0].groups, [0..20, 20..21, 21..30, 30..40]);
     }
 
     #[test]
     fn rows_that_are_groups_of_their_own_are_stored_nowhere() {
         let offsets: Vec<_> = (0..=40).map(|row| 2 * row).collect();
         let indices: Vec<_> = (0..40).flat_map(|row| [row % 3, 5]).collect();
-        assert_eq!(parts_of(&offsets, &indices), [Part::without_groups(0..40)]);
-        assert_eq!(parts_of(&[0; 11], &[]), [Part::without_groups(0..10)]);
+        assert!(parts_of(&offsets, &indices)[0].groups.is_empty());
+        assert!(parts_of(&[0; 11], &[])[0].groups.is_empty());
         assert_eq!(parts_of(&[0], &[]), []);
     }
 }

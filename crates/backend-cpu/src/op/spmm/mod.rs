@@ -14,6 +14,7 @@ mod groups;
 #[cfg(target_arch = "x86_64")]
 mod nontemporal_stores;
 mod once;
+mod part;
 mod partition;
 mod product;
 #[cfg(target_arch = "x86_64")]

@@ -1,7 +1,8 @@
 //! The partition of SpMM: parts of whole rows, and segments of long ones.
 
 use super::block::{RowMajor, WIDE};
-use super::groups::{Part, find_groups};
+use super::groups::find_groups;
+use super::part::Part;
 use super::product::{Output, PartSums, Product, SegmentSums};
 use super::rows::Rows;
 use super::slices::{
@@ -76,7 +77,7 @@ impl<T: Scalar> SpmmPartition<T> {
         let sums = checked_product("segments x columns", segments.len(), columns)?;
         let sliced = pays_to_slice(rows, b);
         let at_once = if sliced { WIDE } else { columns };
-        let parts = rows.parts(entries_of_part(at_once));
+        let parts = rows.parts(entries_of_part(rows, at_once));
         let parts = if segments.is_empty() { parts } else { without_long_rows(rows, parts, longest) };
         let split = WorkSplit {
             ahead: entries_ahead(rows, b.0, at_once, sliced),

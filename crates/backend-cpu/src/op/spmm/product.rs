@@ -1,7 +1,7 @@
 //! The rows and segments of one product: what is summed by a task, and where the sums go.
 
 use super::block::{AccOf, RowMajor, Sink, Streamed, sums};
-use super::groups::Part;
+use super::part::Part;
 use super::rows::{OneRow, Rows};
 use super::thresholds::SpmmThresholds;
 use crate::primitive::update::{Disjoint, Update};
@@ -66,6 +66,28 @@ impl<R: Rows> Product<'_, R> {
         (column_stride == 1).then(|| unsafe { c.slice(row * row_stride + self.first + column, len) })
     }
 
+    /// Writes sums of zero to the columns of some rows of C, if they are contiguous and C is neither read nor written
+    /// past the caches; else does nothing and returns false.
+    #[inline(always)]
+    fn fill(&self, rows: Range<usize>) -> bool {
+        let Output { c, strides: (row_stride, column_stride), is_large, update } = self.output;
+        let columns = self.b.columns;
+        let is_streamed = is_large && columns * size_of::<R::Scalar>() > LINE;
+        if column_stride != 1 || !update.beta.is_zero() || is_streamed {
+            return false;
+        }
+        let zero = R::Scalar::from_acc(update.alpha * AccOf::<R>::ZERO);
+        let (start, len) = match row_stride == columns {
+            true => (rows.start..rows.start + 1, rows.len() * columns),
+            false => (rows, columns),
+        };
+        for row in start {
+            // SAFETY: each row belongs to one part, and is written by one task.
+            unsafe { c.slice(row * row_stride + self.first, len) }.fill(zero);
+        }
+        true
+    }
+
     /// Writes the elements of C in `row` from `column` on.
     ///
     /// # Safety
@@ -98,6 +120,13 @@ impl<R: Rows> Vectorize for PartSums<'_, R> {
     fn run<S: Isa>(self) {
         let Self { product, part } = self;
         let Product { rows, b, op, .. } = product;
+        let all_rows;
+        let part = if part.skips_empty_rows() && !product.fill(part.rows.clone()) {
+            all_rows = part.with_empty_rows();
+            &all_rows
+        } else {
+            part
+        };
         // SAFETY: the columns of op(A) are below the rows of B, as the plan checked.
         unsafe { sums::<S, R>(&rows, part, b, op, &product) };
     }
@@ -141,7 +170,7 @@ impl<R: Rows> Vectorize for SegmentSums<'_, R> {
     #[inline(always)]
     fn run<S: Isa>(self) {
         let Product { rows, b, op, .. } = self.product;
-        let (row, part) = (OneRow::new(rows, &self.entries), Part::without_groups(0..1));
+        let (row, part) = (OneRow::new(rows, &self.entries), Part::of_one_row());
         // SAFETY: the columns of op(A) are below the rows of B, as the plan checked.
         unsafe { sums::<S, OneRow<R>>(&row, &part, b, op, self.sums) };
     }

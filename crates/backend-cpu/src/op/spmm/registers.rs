@@ -1,11 +1,13 @@
 //! Blocks of columns in the registers of AVX-512, of all types but those of 16 bits, and of AVX2, real ones alone.
 //!
-//! Up to half a vector of columns is summed in vectors of 256 bits, too: rows of B that narrow lie two in a cache
-//! line, and a vector of 512 bits would read parts of two lines for each.
+//! Up to half a vector of columns is summed in vectors of 256 bits or less: rows of B that narrow lie two in a cache
+//! line, and a vector of 512 bits would read parts of two lines for each. Vectors that columns fill are loaded and
+//! stored without masks: rows of six entries took 10 ns with masked loads and 4 without, where B and C had like offsets
+//! in their pages (8 columns of f32, one core of a Zen 5).
 
 use super::block::{RowMajor, Sink};
-use super::groups::Part;
 use super::nontemporal_stores::Stream;
+use super::part::Part;
 use super::registers_avx2::{fused_f32s, fused_f64s, rounded_f32s, rounded_f64s};
 use super::rows::Rows;
 use super::vectors_avx512::*;
@@ -49,51 +51,55 @@ pub(super) unsafe fn sums<S: Isa, R: Rows>(
     op: Op,
     sink: &mut impl Sink<R::Scalar>,
 ) -> usize {
-    let left = b.columns - first;
-    let has_groups = !part.groups.is_empty();
+    let (left, has_groups) = (b.columns - first, !part.groups.is_empty());
+    macro_rules! take {
+        ($kernel:ident, $vectors:expr, chains $chains:literal, rows $rows:literal, full $full:literal) => {
+            match has_groups {
+                true => $kernel::<{ $vectors }, $chains, $rows, $full, R>(rows, part, b, first, op, sink),
+                false => $kernel::<{ $vectors }, $chains, 1, $full, R>(rows, part, b, first, op, sink),
+            }
+        };
+    }
     // SAFETY: the caller's promises.
     unsafe {
         if const { is::<S, R::Scalar>(Simd::Avx512, DType::F64) } {
-            match left / 8 {
-                MAX_VECTORS.. => f64s::<MAX_VECTORS, 1, 1, R>(rows, part, b, first, op, sink),
-                8.. => f64s::<8, 1, 1, R>(rows, part, b, first, op, sink),
-                4.. if has_groups => f64s::<4, 1, 2, R>(rows, part, b, first, op, sink),
-                4.. => f64s::<4, 1, 1, R>(rows, part, b, first, op, sink),
-                2.. if has_groups => f64s::<2, 2, 4, R>(rows, part, b, first, op, sink),
-                2.. => f64s::<2, 2, 1, R>(rows, part, b, first, op, sink),
-                _ if left > 4 && has_groups => f64s::<1, 4, 4, R>(rows, part, b, first, op, sink),
-                _ if left > 4 => f64s::<1, 4, 1, R>(rows, part, b, first, op, sink),
-                _ if has_groups => half_f64s::<1, 4, 4, R>(rows, part, b, first, op, sink),
-                _ => half_f64s::<1, 4, 1, R>(rows, part, b, first, op, sink),
+            match left {
+                128.. => take!(f64s, MAX_VECTORS, chains 1, rows 1, full true),
+                64.. => take!(f64s, 8, chains 1, rows 1, full true),
+                32.. => take!(f64s, 4, chains 1, rows 2, full true),
+                16.. => take!(f64s, 2, chains 2, rows 4, full true),
+                8.. => take!(f64s, 1, chains 4, rows 4, full true),
+                5.. => take!(f64s, 1, chains 4, rows 4, full false),
+                4 => take!(half_f64s, 1, chains 4, rows 4, full true),
+                2 => take!(quarter_f64s, 1, chains 4, rows 4, full true),
+                _ => take!(half_f64s, 1, chains 4, rows 4, full false),
             }
         } else if const { is::<S, R::Scalar>(Simd::Avx512, DType::F32) } {
-            match left / 16 {
-                MAX_VECTORS.. => f32s::<MAX_VECTORS, 1, 1, R>(rows, part, b, first, op, sink),
-                8.. => f32s::<8, 1, 1, R>(rows, part, b, first, op, sink),
-                4.. if has_groups => f32s::<4, 1, 2, R>(rows, part, b, first, op, sink),
-                4.. => f32s::<4, 1, 1, R>(rows, part, b, first, op, sink),
-                2.. if has_groups => f32s::<2, 2, 4, R>(rows, part, b, first, op, sink),
-                2.. => f32s::<2, 2, 1, R>(rows, part, b, first, op, sink),
-                _ if left > 8 && has_groups => f32s::<1, 4, 4, R>(rows, part, b, first, op, sink),
-                _ if left > 8 => f32s::<1, 4, 1, R>(rows, part, b, first, op, sink),
-                _ if has_groups => half_f32s::<1, 4, 4, R>(rows, part, b, first, op, sink),
-                _ => half_f32s::<1, 4, 1, R>(rows, part, b, first, op, sink),
+            match left {
+                256.. => take!(f32s, MAX_VECTORS, chains 1, rows 1, full true),
+                128.. => take!(f32s, 8, chains 1, rows 1, full true),
+                64.. => take!(f32s, 4, chains 1, rows 2, full true),
+                32.. => take!(f32s, 2, chains 2, rows 4, full true),
+                16.. => take!(f32s, 1, chains 4, rows 4, full true),
+                9.. => take!(f32s, 1, chains 4, rows 4, full false),
+                8 => take!(half_f32s, 1, chains 4, rows 4, full true),
+                4 => take!(quarter_f32s, 1, chains 4, rows 4, full true),
+                2 => take!(pair_f32s, 1, chains 4, rows 4, full true),
+                _ => take!(half_f32s, 1, chains 4, rows 4, full false),
             }
         } else if const { is::<S, R::Scalar>(Simd::Avx512, DType::C64) } {
-            match left / 4 {
-                8.. => c64s::<8, 1, 1, R>(rows, part, b, first, op, sink),
-                2.. if has_groups => c64s::<2, 1, 4, R>(rows, part, b, first, op, sink),
-                2.. => c64s::<2, 1, 1, R>(rows, part, b, first, op, sink),
-                _ if has_groups => c64s::<1, 2, 4, R>(rows, part, b, first, op, sink),
-                _ => c64s::<1, 2, 1, R>(rows, part, b, first, op, sink),
+            match left {
+                32.. => take!(c64s, 8, chains 1, rows 1, full true),
+                8.. => take!(c64s, 2, chains 1, rows 4, full true),
+                4.. => take!(c64s, 1, chains 2, rows 4, full true),
+                _ => take!(c64s, 1, chains 2, rows 4, full false),
             }
         } else if const { is::<S, R::Scalar>(Simd::Avx512, DType::C32) } {
-            match left / 8 {
-                8.. => c32s::<8, 1, 1, R>(rows, part, b, first, op, sink),
-                4.. if has_groups => c32s::<4, 1, 2, R>(rows, part, b, first, op, sink),
-                4.. => c32s::<4, 1, 1, R>(rows, part, b, first, op, sink),
-                _ if has_groups => c32s::<1, 2, 4, R>(rows, part, b, first, op, sink),
-                _ => c32s::<1, 2, 1, R>(rows, part, b, first, op, sink),
+            match left {
+                64.. => take!(c32s, 8, chains 1, rows 1, full true),
+                32.. => take!(c32s, 4, chains 1, rows 2, full true),
+                8.. => take!(c32s, 1, chains 2, rows 4, full true),
+                _ => take!(c32s, 1, chains 2, rows 4, full false),
             }
         } else if const { is::<S, R::Scalar>(Simd::Avx2, DType::F64) } {
             match left / 4 {
@@ -164,16 +170,16 @@ macro_rules! block {
     ($name:ident, row $row:ident, group $group:ident, aligned $aligned:ident, $t:ty, $lanes:literal of $part:ty,
      vector $vector:ty, mask $mask:ty,
      [$zero:ident, $set:ident, $load:ident, $load_live:ident, $fma:ident, $add:ident, $mul:ident, $store:ident, $store_live:ident, $bits:ident, $rotate:ident]) => {
-        /// The sums in `V` vectors, or if `V` is 1 in the lanes with columns: `L` rows of a group side by side, or if
+        /// The sums in `V` vectors, or unless `FULL` in the lanes of one with columns: `L` rows of a group side by side, or if
         /// `L` is 1 row by row. Entries are added to `C` chains of sums in turn, so that one addition need not wait for
         /// the last, and the chains in order: `C` decides the bits, and depends neither on groups nor on the number of
         /// columns of one vector. A lane has one part, of two where numbers are complex.
         ///
         /// # Safety
-        /// As for [`sums`]; there are columns for all lanes, or `V` is 1; there are groups, or `L` is 1.
+        /// As for [`sums`]; there are columns for all lanes, or `V` is 1 and not `FULL`; there are groups, or `L` is 1.
         #[inline]
         #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-        unsafe fn $name<const V: usize, const C: usize, const L: usize, R: Rows>(
+        unsafe fn $name<const V: usize, const C: usize, const L: usize, const FULL: bool, R: Rows>(
             rows: &R,
             part: &Part,
             b: RowMajor<'_, R::Scalar>,
@@ -186,7 +192,7 @@ macro_rules! block {
             let data: &[$part] = cast_slice(b.data);
             let len = (b.columns - first).min(V * COLUMNS);
             let live = live_lanes(PARTS * (b.columns - first), $lanes) as $mask;
-            let streams = size_of::<[$part; $lanes]>() == LINE && len == V * COLUMNS;
+            let streams = FULL && size_of::<[$part; $lanes]>() == LINE;
             let streamed = if streams { sink.streamed(first, len) } else { None };
             let mut streamed = streamed.map(|to| (to, Stream::new()));
             // The parts between a cache line and the beginning of each row, if all rows have as many.
@@ -224,16 +230,17 @@ macro_rules! block {
                         let c = c.as_mut_ptr().add(v * $lanes);
                         let mut value = $mul($set(alpha), sum);
                         if beta != <$t>::ZERO {
-                            value = $add(value, $mul($set(beta), $load_live(live, c)));
+                            let old = if FULL { $load(c) } else { $load_live(live, c) };
+                            value = $add(value, $mul($set(beta), old));
                         }
-                        $store_live(c, live, value);
+                        if FULL { $store(c, value) } else { $store_live(c, live, value) }
                     }
                 }
             };
             if const { L == 1 } {
-                for row in part.rows.clone() {
+                for row in part.summed_rows() {
                     // SAFETY: the caller's promises; all rows of `b` begin as far behind a cache line.
-                    write(row, unsafe { $row::<V, C, R>(rows, row, b, first, op, misaligned) });
+                    write(row, unsafe { $row::<V, C, FULL, R>(rows, row, b, first, op, misaligned) });
                 }
             } else if let Some(values) = rows.stored_values() {
                 let mut sums = [[$zero(); V]; L];
@@ -246,9 +253,9 @@ macro_rules! block {
                         // SAFETY: the caller's promises; the next `L` rows, or this one, have as many values.
                         unsafe {
                             if shift >= group.len() / L * L {
-                                [sums[shift % L]] = $group::<V, C, 1, R>(columns, values, b, at, op);
+                                [sums[shift % L]] = $group::<V, C, 1, FULL, R>(columns, values, b, at, op);
                             } else if shift % L == 0 {
-                                sums = $group::<V, C, L, R>(columns, values, b, at, op);
+                                sums = $group::<V, C, L, FULL, R>(columns, values, b, at, op);
                             }
                         }
                         write(row, sums[shift % L]);
@@ -265,11 +272,11 @@ macro_rules! block {
         /// The sums of a row.
         ///
         /// # Safety
-        /// As for [`sums`]; there are columns for all lanes, or `V` is 1; rows of B begin `misaligned` parts behind a
+        /// As for [`sums`]; there are columns for all lanes, or `V` is 1 and not `FULL`; rows of B begin `misaligned` parts behind a
         /// cache line, if not 0.
         #[inline]
         #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-        unsafe fn $row<const V: usize, const C: usize, R: Rows>(
+        unsafe fn $row<const V: usize, const C: usize, const FULL: bool, R: Rows>(
             rows: &R,
             row: usize,
             b: RowMajor<'_, R::Scalar>,
@@ -283,25 +290,39 @@ macro_rules! block {
             let live = live_lanes(PARTS * (b.columns - first), $lanes) as $mask;
             let entries = rows.entries(row);
             let is_long = entries.len() >= MIN_ENTRIES_ALIGNED;
-            let mut entries = with_ahead(rows.columns(), &entries, b.ahead).zip(rows.values(entries));
             if const { V >= MIN_VECTORS_ALIGNED } && misaligned > 0 && is_long {
+                let entries = with_ahead(rows.columns(), &entries, b.ahead).zip(rows.values(entries));
                 // SAFETY: the caller's promises.
                 return unsafe { $aligned::<V, R>(entries, b, first, op, misaligned) };
             }
+            let add = |sums: &mut [$vector; V], column: R::Index, value: R::Scalar| {
+                let value = $set(cast::<R::Scalar, $t>(op.apply(value)));
+                let at = PARTS * start(column, b, first);
+                for (v, sum) in sums.iter_mut().enumerate() {
+                    // SAFETY: whole vectors, or live lanes, lie in a row of `b`; others are not read.
+                    let row = unsafe {
+                        let row = data.as_ptr().add(at + v * $lanes);
+                        if FULL { $load(row) } else { $load_live(live, row) }
+                    };
+                    *sum = $fma(value, row, *sum);
+                }
+            };
             let mut chains = [[$zero(); V]; C];
-            'row: loop {
-                for sums in &mut chains {
-                    let Some(((column, later), value)) = entries.next() else { break 'row };
-                    fetch_rows(b, later, first, V * COLUMNS);
-                    let value = $set(cast::<R::Scalar, $t>(op.apply(value)));
-                    let row = PARTS * start(column, b, first);
-                    for (v, sum) in sums.iter_mut().enumerate() {
-                        // SAFETY: whole vectors, or live lanes, lie in a row of `b`; others are not read.
-                        let row = unsafe {
-                            let row = data.as_ptr().add(row + v * $lanes);
-                            if V == 1 { $load_live(live, row) } else { $load(row) }
-                        };
-                        *sum = $fma(value, row, *sum);
+            if b.ahead == 0 {
+                let mut entries = rows.columns()[entries.clone()].iter().zip(rows.values(entries));
+                'row: loop {
+                    for sums in &mut chains {
+                        let Some((&column, value)) = entries.next() else { break 'row };
+                        add(sums, column, value);
+                    }
+                }
+            } else {
+                let mut entries = with_ahead(rows.columns(), &entries, b.ahead).zip(rows.values(entries));
+                'row: loop {
+                    for sums in &mut chains {
+                        let Some(((column, later), value)) = entries.next() else { break 'row };
+                        fetch_rows(b, later, first, V * COLUMNS);
+                        add(sums, column, value);
                     }
                 }
             }
@@ -353,16 +374,16 @@ macro_rules! block {
             sums
         }
 
-        /// The sums of `L` rows of a group in `V` vectors each, or if `V` is 1 in the lanes with columns, in the order
+        /// The sums of `L` rows of a group in `V` vectors each, or unless `FULL` in the lanes of one with columns, in the order
         /// of those of one row. Where a column follows the one before, the rows have all rows of B but the last in
         /// registers.
         ///
         /// # Safety
         /// As for [`sums`]; these are columns, to which those of the first row are `shift` further and those of the
-        /// others one further each, and the values of all; there are columns for all lanes, or `V` is 1.
+        /// others one further each, and the values of all; there are columns for all lanes, or `V` is 1 and not `FULL`.
         #[inline(never)]
         #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-        unsafe fn $group<const V: usize, const C: usize, const L: usize, R: Rows>(
+        unsafe fn $group<const V: usize, const C: usize, const L: usize, const FULL: bool, R: Rows>(
             columns: &[R::Index],
             values: &[R::Scalar],
             b: RowMajor<'_, R::Scalar>,
@@ -377,7 +398,7 @@ macro_rules! block {
                 array::from_fn(|v| {
                     let from = data.as_ptr().wrapping_add(PARTS * (row * b.stride + first) + v * $lanes);
                     // SAFETY: whole vectors, or live lanes, lie in a row of `b`; others are not read.
-                    unsafe { if V == 1 { $load_live(live, from) } else { $load(from) } }
+                    unsafe { if FULL { $load(from) } else { $load_live(live, from) } }
                 })
             };
             let mut chains = [[[$zero(); V]; L]; C];
@@ -429,6 +450,15 @@ block!(half_f64s, row row_of_half_f64s, group group_of_half_f64s, aligned aligne
 block!(half_f32s, row row_of_half_f32s, group group_of_half_f32s, aligned aligned_half_f32s, f32, 8 of f32, vector __m256, mask u8,
     [_mm256_setzero_ps, _mm256_set1_ps, _mm256_loadu_ps, _mm256_maskz_loadu_ps, _mm256_fmadd_ps, _mm256_add_ps,
      _mm256_mul_ps, _mm256_storeu_ps, _mm256_mask_storeu_ps, half_of_f32s, rotate_half_f32s]);
+block!(quarter_f64s, row row_of_quarter_f64s, group group_of_quarter_f64s, aligned aligned_quarter_f64s, f64, 2 of f64, vector __m128d, mask u8,
+    [_mm_setzero_pd, _mm_set1_pd, _mm_loadu_pd, _mm_maskz_loadu_pd, _mm_fmadd_pd, _mm_add_pd,
+     _mm_mul_pd, _mm_storeu_pd, _mm_mask_storeu_pd, quarter_of_f64s, rotate_quarter_f64s]);
+block!(quarter_f32s, row row_of_quarter_f32s, group group_of_quarter_f32s, aligned aligned_quarter_f32s, f32, 4 of f32, vector __m128, mask u8,
+    [_mm_setzero_ps, _mm_set1_ps, _mm_loadu_ps, _mm_maskz_loadu_ps, _mm_fmadd_ps, _mm_add_ps,
+     _mm_mul_ps, _mm_storeu_ps, _mm_mask_storeu_ps, quarter_of_f32s, rotate_quarter_f32s]);
+block!(pair_f32s, row row_of_pair_f32s, group group_of_pair_f32s, aligned aligned_pair_f32s, f32, 2 of f32, vector __m128, mask u8,
+    [_mm_setzero_ps, _mm_set1_ps, load_pair, _mm_maskz_loadu_ps, _mm_fmadd_ps, _mm_add_ps,
+     _mm_mul_ps, store_pair, _mm_mask_storeu_ps, quarter_of_f32s, rotate_quarter_f32s]);
 block!(c64s, row row_of_c64s, group group_of_c64s, aligned aligned_c64s, c64, 8 of f64, vector __m512d, mask u8,
     [_mm512_setzero_pd, set_c64, _mm512_loadu_pd, _mm512_maskz_loadu_pd, add_product_c64, _mm512_add_pd,
      product_c64, _mm512_storeu_pd, _mm512_mask_storeu_pd, _mm512_castpd_si512, rotate_f64s]);

@@ -1,8 +1,8 @@
 //! Blocks of columns of `f32` and `f64` in AVX2's registers.
 
 use super::block::{RowMajor, Sink};
-use super::groups::Part;
 use super::nontemporal_stores::HalfStream;
+use super::part::Part;
 use super::registers::{fetch_rows, start, with_ahead};
 use super::rows::Rows;
 use bytemuck::{cast, cast_slice, cast_slice_mut};
@@ -29,7 +29,7 @@ macro_rules! whole_blocks {
             let width = V * $lanes;
             let len = (b.columns - first) / width * width;
             let mut streamed = sink.streamed(first, len).map(|to| (to, HalfStream::new()));
-            for row_of_c in part.rows.clone() {
+            for row_of_c in part.summed_rows() {
                 let entries = rows.entries(row_of_c);
                 if let Some((to, stream)) = &mut streamed {
                     // SAFETY: the sink's promise: the row has `len` elements, those of the vectors.

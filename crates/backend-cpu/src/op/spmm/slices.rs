@@ -12,6 +12,12 @@ use std::ops::Range;
 /// Products of one part.
 const PART: usize = 256 * 1024;
 
+/// Parts into which a smaller product is cut, so that threads have about equal work.
+const PARTS: usize = 16;
+
+/// Entries of the smallest parts of a product that is cut so.
+const MIN_PART: usize = 2 * 1024;
+
 /// Bytes of B to prefetch.
 const AHEAD: usize = 8 << 10;
 
@@ -21,9 +27,10 @@ const MAX_AHEAD: usize = 32;
 /// Parts sampled for the distance that neighbouring rows span.
 const SOME_PARTS: usize = 64;
 
-/// Entries of a part of the rows, for a product with `columns` columns.
-pub(super) fn entries_of_part(columns: usize) -> usize {
-    (PART / columns.max(1)).max(64)
+/// Entries of a part of these rows, for a product with `columns` columns.
+pub(super) fn entries_of_part<R: Rows>(rows: &R, columns: usize) -> usize {
+    let most = ((rows.columns().len() + rows.len()) / PARTS).max(MIN_PART);
+    (PART / columns.max(1)).clamp(64, most)
 }
 
 /// True if [`WIDE`] columns of a wider B, copied so that they are contiguous, are better than all at once: neighbouring
@@ -68,7 +75,7 @@ pub(super) fn entries_ahead<R: Rows>(rows: &R, b_rows: usize, columns: usize, sl
 
 /// The number of rows of B from the first to the last that a part uses, on average over some parts.
 fn reach<R: Rows>(rows: &R) -> usize {
-    let parts = rows.parts(entries_of_part(WIDE));
+    let parts = rows.parts(PART / WIDE);
     let some = parts.iter().step_by(parts.len().div_ceil(SOME_PARTS).max(1));
     let reach = some.clone().map(|part| rows.columns_of(part.clone()).len());
     reach.fold(0, usize::saturating_add) / some.len().max(1)

@@ -18,6 +18,42 @@ pub(super) fn half_of_f32s(half: __m256) -> __m512i {
     _mm512_castps_si512(_mm512_castps256_ps512(half))
 }
 
+/// A vector of 512 bits whose first quarter is `quarter`; the rest is not defined.
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub(super) fn quarter_of_f64s(quarter: __m128d) -> __m512i {
+    _mm512_castpd_si512(_mm512_castpd128_pd512(quarter))
+}
+
+/// A vector of 512 bits whose first quarter is `quarter`; the rest is not defined.
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub(super) fn quarter_of_f32s(quarter: __m128) -> __m512i {
+    _mm512_castps_si512(_mm512_castps128_ps512(quarter))
+}
+
+/// Two elements, and zeros.
+///
+/// # Safety
+/// They may be read.
+#[inline]
+#[target_feature(enable = "sse2")]
+pub(super) unsafe fn load_pair(from: *const f32) -> __m128 {
+    // SAFETY: the caller's promise; the load has no alignment.
+    _mm_castpd_ps(unsafe { _mm_load_sd(from.cast()) })
+}
+
+/// Stores the first two elements.
+///
+/// # Safety
+/// They may be written.
+#[inline]
+#[target_feature(enable = "sse2")]
+pub(super) unsafe fn store_pair(to: *mut f32, elements: __m128) {
+    // SAFETY: the caller's promise; the store has no alignment.
+    unsafe { _mm_storel_pd(to.cast(), _mm_castps_pd(elements)) };
+}
+
 macro_rules! rotate {
     ($name:ident, $vector:ty, [$number:ty; $lanes:literal], [$load:ident, $permute:ident]) => {
         /// The lanes of two vectors from lane `by` of the first one on.
@@ -35,6 +71,8 @@ rotate!(rotate_f64s, __m512d, [i64; 8], [_mm512_loadu_epi64, _mm512_permutex2var
 rotate!(rotate_f32s, __m512, [i32; 16], [_mm512_loadu_epi32, _mm512_permutex2var_ps]);
 rotate!(rotate_half_f64s, __m256d, [i64; 4], [_mm256_loadu_epi64, _mm256_permutex2var_pd]);
 rotate!(rotate_half_f32s, __m256, [i32; 8], [_mm256_loadu_epi32, _mm256_permutex2var_ps]);
+rotate!(rotate_quarter_f64s, __m128d, [i64; 2], [_mm_loadu_epi64, _mm_permutex2var_pd]);
+rotate!(rotate_quarter_f32s, __m128, [i32; 4], [_mm_loadu_epi32, _mm_permutex2var_ps]);
 
 macro_rules! complex {
     ($t:ty, $vector:ty, [$set:ident, $product:ident, $add_product:ident],

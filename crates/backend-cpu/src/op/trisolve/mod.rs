@@ -159,8 +159,13 @@ fn order_of<I: Index, O: Index>(
     let lengths = entries.row_lengths()?;
     let is_forced = options.algorithm.is_some();
     let stored = TriangleRows::stored(entries);
-    let TrisolveThresholds { threads_by_stored_row, threads_by_row, calls, .. } = TrisolveThresholds::CPU;
-    let threads = if stored.is_some() { threads_by_stored_row } else { threads_by_row };
+    let TrisolveThresholds { threads_by_stored_row, threads_by_row, cached_entries, calls, .. } =
+        TrisolveThresholds::CPU;
+    let is_large = lengths.iter().sum::<usize>() > cached_entries;
+    let threads = match stored.is_some() && is_large {
+        true => threads_by_stored_row,
+        false => threads_by_row,
+    };
     let may_look = options.expected_calls >= calls && cpu.threads() >= threads;
     let levels = (is_forced || may_look).then(|| entries.levels());
     let (automatic, reason) = match &levels {

@@ -85,7 +85,7 @@ where
     }
 }
 
-impl<M: OnHost> TrisolveKernel<M> for Faulty
+impl<M: OnHost + Entries> TrisolveKernel<M> for Faulty
 where
     Cpu: TrisolveKernel<M>,
 {
@@ -114,10 +114,11 @@ where
         mut x: DenseViewMut<'_, f64>,
     ) -> Result<()> {
         let (before, a, elements) =
-            (x.data_mut().to_vec(), self.fault.operand(a)?, self.fault.elements(b.data()));
+            (x.data_mut().to_vec(), self.fault.system(a)?, self.fault.elements(b.data()));
         let b = DenseView::<f64>::new(&elements, b.nrows(), b.ncols(), b.leading_dimension(), b.order())?;
         // SAFETY: pattern and shapes are those that the caller promises.
         unsafe { self.cpu.run_trisolve(&mut plan.plan, &a, b, x.reborrow())? };
+        self.fault.spoil_solution(x.reborrow());
         self.fault.spoil_dense(&before, x, &mut plan.first);
         Ok(())
     }
