@@ -32,7 +32,18 @@ impl<S: Space, I: Index> CooPattern<S, I> {
     }
 }
 
-/// Coordinates: entry `k` is `values[k]` at (`row_idx[k]`, `col_idx[k]`). Coordinates may repeat.
+/// A matrix in coordinates: entry `k` is `values[k]` at (`row_idx[k]`, `col_idx[k]`).
+///
+/// Entries are in any order, and coordinates may repeat.
+///
+/// ```
+/// use sparse_core::Coo;
+/// // ⎡5 0⎤
+/// // ⎣0 7⎦
+/// let a = Coo::<f64>::new(2, 2, vec![0, 1], vec![0, 1], vec![5.0, 7.0])?;
+/// assert_eq!((a.row_idx()[1], a.col_idx()[1], a.values()[1]), (1, 1, 7.0));
+/// # Ok::<(), sparse_core::Error>(())
+/// ```
 pub struct Coo<T: Scalar, S: Space = Host, I: Index = i32> {
     pub(super) pattern: Arc<CooPattern<S, I>>,
     pub(super) values: S::Buffer<T>,

@@ -4,7 +4,7 @@ use super::dense::{DenseLayout, DenseView, Order, layout_accessors};
 use crate::error::{Error, Result, checked_product};
 use crate::space::{Element, Host, Space, View};
 
-/// `count` dense matrices of one shape; matrix `k` starts at `k·stride`.
+/// A view of `count` dense matrices of one shape; matrix `k` starts at `k·stride`.
 #[derive(Debug)]
 pub struct DenseBatchView<'a, T: Element, S: Space = Host> {
     data: S::View<'a, T>,

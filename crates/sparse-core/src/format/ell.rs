@@ -76,8 +76,19 @@ impl<S: Space, I: Index> EllPattern<S, I> {
     }
 }
 
-/// ELLPACK: position `k` of row `i` is element `k·rows + i` of `col_idx` and `values`. Padding follows the entries of a
-/// row, has the column −1 and never touches `x`.
+/// A matrix in ELLPACK: rows are padded to one width.
+///
+/// Position `k` of row `i` is element `k·rows + i` of `col_idx` and `values`. Padding follows the entries of a row, has
+/// the column −1 and never touches `x`.
+///
+/// ```
+/// use sparse_core::{Ell, SparseFormat};
+/// // ⎡1 2 0⎤
+/// // ⎣0 0 3⎦
+/// let a = Ell::<f64>::new(2, 3, 2, vec![0, 2, 1, -1], vec![1.0, 3.0, 2.0, 0.0])?;
+/// assert_eq!((a.width(), a.nnz()), (2, 3));
+/// # Ok::<(), sparse_core::Error>(())
+/// ```
 pub struct Ell<T: Scalar, S: Space = Host, I: Index = i32> {
     pattern: Arc<EllPattern<S, I>>,
     values: S::Buffer<T>,

@@ -113,9 +113,22 @@ impl<S: Space, I: Index, O: Index> SellPattern<S, I, O> {
     }
 }
 
-/// SELL-C-σ: slice `s` has the rows `row_order[s·C..(s + 1)·C]`; element `k` of its lane `l` is at
-/// `slice_ptr[s] + k·C + l`. Padding follows the entries of a row, has the column −1 and never touches `x`. The last
-/// slice has C lanes too; those without a row have only padding.
+/// A matrix in SELL-C-σ: slices of C rows, each padded to the length of its longest row.
+///
+/// Slice `s` has the rows `row_order[s·C..(s + 1)·C]`; element `k` of its lane `l` is at `slice_ptr[s] + k·C + l`.
+/// Padding follows the entries of a row, has the column −1 and never touches `x`. The last slice has C lanes too; those
+/// without a row have only padding.
+///
+/// ```
+/// use sparse_core::{Sell, SparseFormat};
+/// // ⎡ 0 1  0⎤
+/// // ⎢10 0 20⎥   slices of two rows: the second row and the first, then the third
+/// // ⎣ 5 0  0⎦
+/// let (columns, values) = (vec![0, 1, 2, -1, 0, -1], vec![10.0, 1.0, 20.0, 0.0, 5.0, 0.0]);
+/// let a = Sell::<f64>::new((3, 3), 2, vec![0, 4, 6], vec![1, 0, 2], columns, values)?;
+/// assert_eq!((a.slice_height(), a.nnz()), (2, 4));
+/// # Ok::<(), sparse_core::Error>(())
+/// ```
 pub struct Sell<T: Scalar, S: Space = Host, I: Index = i32, O: Index = i32> {
     pattern: Arc<SellPattern<S, I, O>>,
     values: S::Buffer<T>,
