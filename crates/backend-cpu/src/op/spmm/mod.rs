@@ -9,6 +9,8 @@
 )]
 
 pub(super) mod across;
+#[cfg(target_arch = "x86_64")]
+mod ahead;
 mod block;
 mod groups;
 #[cfg(target_arch = "x86_64")]

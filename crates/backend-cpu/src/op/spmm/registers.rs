@@ -5,19 +5,19 @@
 //! stored without masks: rows of six entries took 10 ns with masked loads and 4 without, where B and C had like offsets
 //! in their pages (8 columns of f32, one core of a Zen 5).
 
+use super::ahead::{fetch_rows, start, with_ahead};
 use super::block::{RowMajor, Sink};
 use super::nontemporal_stores::Stream;
 use super::part::Part;
 use super::registers_avx2::{fused_f32s, fused_f64s, rounded_f32s, rounded_f64s};
 use super::rows::Rows;
 use super::vectors_avx512::*;
-use crate::simd::{Isa, LINE, Simd, fetch, fetch_line, is};
+use crate::simd::{Isa, LINE, Simd, is};
 use bytemuck::{cast, cast_slice, cast_slice_mut};
 use sparse_core::op::Op;
 use sparse_core::{DType, Index, Scalar, c32, c64};
 use std::arch::x86_64::*;
 use std::array;
-use std::ops::Range;
 
 /// The most vectors summed at a time; registers are left for a value and a row of B.
 const MAX_VECTORS: usize = 16;
@@ -28,9 +28,6 @@ const MAX_VECTORS: usize = 16;
 /// 34.7, but the 5-point stencil 81.8 → 89.6.
 const MIN_VECTORS_ALIGNED: usize = 4;
 const MIN_ENTRIES_ALIGNED: usize = 16;
-
-/// Bytes that the second-level TLB maps: 2048 pages of 4 KiB.
-const TLB_BYTES: usize = 8 << 20;
 
 /// True if kernels in registers take any number of columns.
 pub(super) const fn take_all<S: Isa, T: Scalar>() -> bool {
@@ -120,45 +117,6 @@ pub(super) unsafe fn sums<S: Isa, R: Rows>(
             0
         }
     }
-}
-
-/// The position in B, from the column `first` on, of a row.
-#[inline(always)]
-pub(super) fn start<I: Index, T>(row: I, b: RowMajor<'_, T>, first: usize) -> usize {
-    row.as_usize() * b.stride + first
-}
-
-/// The column of each entry, and those of the entries `ahead` and twice as far ahead of it, if there are such.
-#[inline(always)]
-pub(super) fn with_ahead<'a, I: Index>(
-    columns: &'a [I],
-    entries: &Range<usize>,
-    ahead: usize,
-) -> impl Iterator<Item = (I, [I; 2])> + 'a {
-    let own = &columns[entries.clone()];
-    let later = |ahead| columns.get(entries.start + ahead..entries.end + ahead).unwrap_or(own);
-    own.iter().zip(later(ahead)).zip(later(2 * ahead)).map(|((&own, &next), &far)| (own, [next, far]))
-}
-
-/// Prefetches `len` elements of the next row, and one of the row that is far ahead: the processor translates the
-/// address of its page meanwhile, which may take as long as the elements themselves. Of rows as short as a cache line
-/// one line of the next is fetched alone, as there are more of them a microsecond and the instructions count, unless B
-/// has more pages than the TLB.
-#[inline(always)]
-pub(super) fn fetch_rows<I: Index, T: Scalar>(
-    b: RowMajor<'_, T>,
-    [next, far]: [I; 2],
-    first: usize,
-    len: usize,
-) {
-    if b.ahead == 0 {
-        return;
-    }
-    if len * size_of::<T>() <= LINE && size_of_val(b.data) <= TLB_BYTES {
-        return fetch_line(b.data, start(next, b, first));
-    }
-    fetch(b.data, start(next, b, first), len);
-    fetch_line(b.data, start(far, b, first));
 }
 
 /// A bit for each of `parts` parts of a vector, or for all `lanes` if there are more.

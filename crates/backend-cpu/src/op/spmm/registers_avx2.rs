@@ -1,9 +1,9 @@
 //! Blocks of columns of `f32` and `f64` in AVX2's registers.
 
+use super::ahead::{fetch_rows, start, with_ahead};
 use super::block::{RowMajor, Sink};
 use super::nontemporal_stores::HalfStream;
 use super::part::Part;
-use super::registers::{fetch_rows, start, with_ahead};
 use super::rows::Rows;
 use bytemuck::{cast, cast_slice, cast_slice_mut};
 use std::arch::x86_64::*;
