@@ -27,7 +27,7 @@ use record::Records;
 use sources::{Source, sources};
 use sparse_core::Csr;
 use sparse_core::backend::SpaceOf;
-use std::thread;
+use std::thread::{self, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
 /// Times every product on every matrix, by ours and by `peer`, with a pause after each run.
@@ -55,7 +55,8 @@ pub(crate) fn run<B: MultipliesAll, P: Products<SpaceOf<B>>>(
     Ok(())
 }
 
-/// Times every product on matrices of a type. The next ones are made meanwhile, one on each thread.
+/// Times every product on matrices of a type. The next ones are made meanwhile, one on each thread, unless the products
+/// need the processors themselves.
 fn run_in<B, P, T>(
     mut bench: Bench<'_, B, P, T>,
     sources: &[Source<T>],
@@ -69,13 +70,17 @@ where
 {
     let seconds = bench.arguments.seconds;
     let is_late = || seconds.is_some_and(|most| start.elapsed() > Duration::from_secs(most));
+    let makes_ahead = !bench.is_on_cpu();
     let windows: Vec<&[Source<T>]> = sources.chunks(threads()).collect();
     thread::scope(|scope| {
-        let mut next = windows.first().map(|window| scope.spawn(|| made(window)));
+        let mut next = None;
         for (position, window) in windows.iter().enumerate() {
-            let matrices =
-                next.take().map_or_else(|| made(window), |thread| thread.join().unwrap_or_default());
-            next = windows.get(position + 1).map(|window| scope.spawn(|| made(window)));
+            let matrices = next.take().map_or_else(
+                || made(window),
+                |thread: ScopedJoinHandle<'_, _>| thread.join().unwrap_or_default(),
+            );
+            let following = windows.get(position + 1).filter(|_| makes_ahead);
+            next = following.map(|window| scope.spawn(|| made(window)));
             for (source, matrix) in window.iter().zip(matrices) {
                 if is_late() {
                     eprintln!("left out: {} and what follows: the seconds are over", source.name);
@@ -96,7 +101,7 @@ where
 fn made<T: Value>(window: &[Source<T>]) -> Vec<Result<Csr<T>>> {
     thread::scope(|scope| {
         let running: Vec<_> = window.iter().map(|source| scope.spawn(|| (source.make)())).collect();
-        let joined = running.into_iter().map(thread::ScopedJoinHandle::join);
+        let joined = running.into_iter().map(ScopedJoinHandle::join);
         joined.map(|made| made.unwrap_or_else(|_| Err(anyhow!("its thread panicked")))).collect()
     })
 }

@@ -95,6 +95,11 @@ where
         })
     }
 
+    /// True if the products run on the host's processors.
+    pub(super) fn is_on_cpu(&self) -> bool {
+        self.backend.caps().is_cpu
+    }
+
     /// Measures every selected product; SpMV in double precision too, unless a type is requested.
     pub(super) fn products(&mut self, host: &Csr<T>) -> Result<Vec<Measurement>> {
         let a: Csr<T, SpaceOf<B>> = host.to_device(self.backend)?;
