@@ -8,6 +8,7 @@ const HEADERS: &[Header] = kernels_core::headers!(
         "apart.cuh",
         "atomic_add.cuh",
         "block.cuh",
+        "block_pairs.cuh",
         "chunk_streams.cuh",
         "chunk_sums.cuh",
         "columns.cuh",
@@ -25,6 +26,7 @@ const HEADERS: &[Header] = kernels_core::headers!(
         "merge.cuh",
         "multiply.cuh",
         "neighbours.cuh",
+        "node_runs.cuh",
         "pack.cuh",
         "panel.cuh",
         "past_first_cache.cuh",
@@ -140,6 +142,19 @@ pub(crate) const FILES: &[File] = kernels_core::files!(
             [IDX, OFF, BLOCK, WAYS]
         ),
         file!("cu", HEADERS, "spgemm_merge_values", ["spgemm_merge_values"], [SCALAR, IDX, OFF, WAYS]),
+        file!(
+            "cu",
+            HEADERS,
+            "spgemm_node_blocks",
+            [
+                "spgemm_node_blocks_count",
+                "spgemm_node_blocks_pairs",
+                "spgemm_node_blocks_lists",
+                "spgemm_node_blocks_heads"
+            ],
+            [IDX, OFF]
+        ),
+        file!("cu", HEADERS, "spgemm_node_blocks_sum", ["spgemm_node_blocks_sum"], [SCALAR, UNKNOWNS]),
         file!(
             "cu",
             HEADERS,

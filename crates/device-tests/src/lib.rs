@@ -89,6 +89,8 @@ const TESTS: &[Test] = &tests![
     spgemm::products_that_meet_are_added_in_order,
     spgemm::strips_are_those_of_the_reference,
     spgemm::strips_keep_no_places,
+    spgemm::blocks_of_unknowns_are_those_of_the_reference,
+    spgemm::short_rows_of_unlike_lengths_are_those_of_the_reference,
     spgemm::merges_are_those_of_the_reference,
     spgemm::merges_of_many_rows_are_those_of_the_reference,
     spgemm::rows_that_do_not_merge_have_bins,

@@ -210,6 +210,58 @@ pub fn strips_keep_no_places(library: &Library) {
     });
 }
 
+/// Products of matrices whose nodes have 2 to 6 unknowns each: by name, by plans of many calls where rows do not repeat,
+/// of two matrices with blocks of several sizes, and of rows that are in no blocks, each entry of which is one.
+pub fn blocks_of_unknowns_are_those_of_the_reference(library: &Library) {
+    let nodes = rows_from(90, 90, |row| row * 5 % 7);
+    let in_blocks = |unknowns| with_unknowns(&nodes, unknowns);
+    let squares = (2..=6).map(|unknowns| (in_blocks(unknowns), in_blocks(unknowns), true));
+    let mixed = [
+        (with_unknowns(&rows_from(40, 45, |row| row % 5), 6), with_unknowns(&nodes, 3), true),
+        (nodes.clone(), nodes.clone(), false),
+    ];
+    for (a, b, are_in_blocks) in squares.chain(mixed) {
+        compare(library, &a, &b, |algorithm| algorithm == "node_blocks");
+        each_device(library, |backend| {
+            let is_there = |algorithm: &sparse_core::Algorithm| algorithm.name == "node_blocks";
+            if !SpgemmKernel::<Wide<Device>>::spgemm_algorithms(backend).iter().any(is_there) {
+                return;
+            }
+            let (a, b) = (a.to_device(backend).unwrap(), b.to_device(backend).unwrap());
+            let choice = |options| SpgemmPlan::new(backend, &a, &b, &options).unwrap().choice().to_string();
+            let forced = choice(PlanOptions::forced("node_blocks"));
+            assert_eq!(forced, "node_blocks: forced by PlanOptions::algorithm");
+            assert_eq!(choice(PlanOptions::often()).starts_with("node_blocks: "), are_in_blocks);
+        });
+    }
+}
+
+/// First calls with rows of up to 256 products, most of which have few, so that teams of several sizes sort and add
+/// them; 16-bit numbers of products with more columns, for which keys have no bits.
+pub fn short_rows_of_unlike_lengths_are_those_of_the_reference(library: &Library) {
+    let length = |row: usize| match row {
+        _ if row % 97 == 3 => 32,
+        _ if row % 23 == 5 => 13,
+        _ if row % 5 == 1 => 6,
+        _ => row % 3,
+    };
+    let a = rows_from(3000, 400, length);
+    let is_by_row = |algorithm: &str| algorithm == "by_row" || algorithm == "sort";
+    for cols in [200, 1 << 20, 1 << 60] {
+        compare(library, &a, &rows_from(400, cols, |row| 1 + row % 8), is_by_row);
+    }
+}
+
+/// Rows with so many entries each, in columns far from those of the row before.
+fn rows_from(rows: usize, cols: usize, length: impl Fn(usize) -> usize) -> Wide<Host> {
+    let length = &length;
+    let column = move |row: usize, k: usize| (row * 7919 + k * 31) % cols;
+    let entries =
+        (0..rows).flat_map(|row| (0..length(row)).map(move |k| (row, column(row, k), 1.0 + k as f64)));
+    let coo = Coo::<f64, Host, i64>::from_triplets(rows, cols, entries).unwrap();
+    Reference.convert(&coo, &Duplicates::Sum).unwrap()
+}
+
 /// Products with few entries in each row of A: of stencils, of grids of half the extent, of rows of 0 to 16 and of 32
 /// entries, and of blocks of rows with more elements of C than a work-group collects.
 pub fn merges_are_those_of_the_reference(library: &Library) {

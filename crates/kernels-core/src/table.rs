@@ -179,15 +179,16 @@ macro_rules! files {
                 "spgemm_chunks_sum",
             ], [SCALAR, IDX, OFF, BLOCK];
             "spgemm_columns": [
-                "spgemm_columns_sort", "spgemm_columns_window", "spgemm_columns_hash",
-                "spgemm_columns_compact",
+                "spgemm_columns_sort", "spgemm_columns_sort_mixed", "spgemm_columns_window",
+                "spgemm_columns_hash", "spgemm_columns_compact",
             ], [IDX, OFF, BLOCK];
             "spgemm_places": [
-                "spgemm_places_b_rows", "spgemm_places_find", "spgemm_places_sum",
+                "spgemm_places_b_rows", "spgemm_places_find", "spgemm_places_sum", "spgemm_places_sum_mixed",
             ], [SCALAR, IDX, OFF, BLOCK, PLACE];
             "spgemm_rows": [
                 "spgemm_rows_products", "spgemm_rows_bounds", "spgemm_rows_bins", "spgemm_rows_sum_bins",
-                "spgemm_rows_bin_starts", "spgemm_rows_slices", "spgemm_rows_offsets", "spgemm_rows_starts",
+                "spgemm_rows_bin_starts", "spgemm_rows_order", "spgemm_rows_slices", "spgemm_rows_offsets",
+                "spgemm_rows_starts",
             ], [IDX, OFF, BLOCK];
             "spgemm_values": [
                 "spgemm_values", "spgemm_values_slices", "spgemm_values_parts",

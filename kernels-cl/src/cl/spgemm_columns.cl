@@ -1,9 +1,10 @@
-// spgemm_columns: the columns of rows of C = A B, for compressed rows of A and B, found in local memory: row i of C is the
-// union of the rows of B that the entries of row i of A name. Each kernel that finds rows counts their columns, and writes
-// them in order from `starts` on where there are `columns`.
+// spgemm_columns: the columns of rows of C = A B, for compressed rows of A and B, found in local memory: row i of C is
+// the union of the rows of B that the entries of row i of A name. Each kernel that finds rows counts their columns, and
+// writes them in order from `starts` on where there are `columns`.
 // A team of `lanes` work-items, which is a work-group, takes a row; rows come in an order of their sizes, `first` up to
 // `end` of it. Its lanes take an entry of A each, and then share the products of these.
-// sort: the columns of up to EACH * lanes products, sorted.
+// sort: the columns of up to EACH * lanes products, sorted. sort_mixed: the same, and the place of each product among
+// the columns of its row, if it shall.
 // window: a bit for each of 32 * WORDS * lanes neighbouring columns, window after window.
 // hash: up to EACH * lanes products, in a table of at least twice as many slots, so that only columns that differ are
 // sorted.
@@ -58,40 +59,69 @@ static void sort_first(__local IDX *list, int n, int lid, int lanes)
     sort_list(list, size, lid, lanes);
 }
 
-__kernel void spgemm_columns_sort(long first, long end, long lanes, __global const long *order,
-                                  __global const OFF *a_offsets, __global const IDX *a_indices,
-                                  __global const OFF *b_offsets, __global const IDX *b_indices,
-                                  __global const long *starts, __global long *counts, __global IDX *columns)
+// Sorts the columns of the rows at places `first` up to `end` of `order`, with `list`, `ends` and `origins` in local
+// memory.
+static void sort_rows(long first, long end, int width, int shift, __local IDX *list, __local long *ends,
+                      __local long *origins, __global const long *order, __global const OFF *a_offsets,
+                      __global const IDX *a_indices, __global const OFF *b_offsets, __global const IDX *b_indices,
+                      __global const long *starts, __global long *counts, __global IDX *columns,
+                      __global const long *products, __global uchar *places)
 {
     int lid = (int)get_local_id(0);
-    int width = (int)lanes;
-    __local IDX list[CAPACITY];
-    __local long ends[BLOCK];
-    __local long origins[BLOCK];
     for (long i = first + get_group_id(0); i < end; i += get_num_groups(0)) {
         long row = order ? order[i] : i;
         int n = 0;
         for (long k = a_offsets[row]; k < a_offsets[row + 1]; k += width) {
             long count = products_from(ends, origins, lid, width, k + lid, a_offsets[row + 1], a_indices, b_offsets);
-            for (long p = lid; p < count; p += width)
-                list[n + p] = column_of(ends, origins, width, p, b_indices);
+            for (int p = lid; p < count; p += width)
+                list[n + p] = column_of(ends, origins, width, p, b_indices) << shift | (places ? n + p : 0);
             n += (int)count;
         }
         sort_first(list, n, lid, width);
         int found = 0;
         for (int base = 0; base < n; base += width) {
             int at = base + lid;
-            int is_new = at < n && (at == 0 || list[at] != list[max(at - 1, 0)]);
+            int is_new = at < n && (at == 0 || list[at] >> shift != list[max(at - 1, 0)] >> shift);
             long all;
-            long before = scan_team(ends, lid, width, is_new, &all);
+            int before = found + (int)scan_team(ends, lid, width, is_new, &all);
             if (columns && is_new)
-                columns[starts[row] + found + before] = list[at];
+                columns[starts[row] + before] = list[at] >> shift;
+            if (places && at < n)
+                places[products[row] + (list[at] & ((1 << shift) - 1))] = (uchar)(before + is_new - 1);
             found += (int)all;
         }
         if (counts && lid == 0)
             counts[row] = found;
         barrier(CLK_LOCAL_MEM_FENCE);
     }
+}
+
+__kernel void spgemm_columns_sort(long first, long end, long lanes, __global const long *order,
+                                  __global const OFF *a_offsets, __global const IDX *a_indices,
+                                  __global const OFF *b_offsets, __global const IDX *b_indices,
+                                  __global const long *starts, __global long *counts, __global IDX *columns)
+{
+    __local IDX list[CAPACITY];
+    __local long ends[BLOCK];
+    __local long origins[BLOCK];
+    sort_rows(first, end, (int)lanes, 0, list, ends, origins, order, a_offsets, a_indices, b_offsets, b_indices, starts,
+              counts, columns, 0, 0);
+}
+
+// The same for rows with products[i + 1] - products[i] products. Where there are `places`, places[products[i] + p] <-
+// the place of product p of row i, counted in the order of A's entries, among its columns; `shift` bits count the
+// products of a row, and columns have as many bits fewer than IDX.
+__kernel void spgemm_columns_sort_mixed(long first, long end, long lanes, long shift, __global const long *order,
+                                        __global const OFF *a_offsets, __global const IDX *a_indices,
+                                        __global const OFF *b_offsets, __global const IDX *b_indices,
+                                        __global const long *starts, __global long *counts, __global IDX *columns,
+                                        __global const long *products, __global uchar *places)
+{
+    __local IDX list[CAPACITY];
+    __local long ends[BLOCK];
+    __local long origins[BLOCK];
+    sort_rows(first, end, (int)lanes, (int)shift, list, ends, origins, order, a_offsets, a_indices, b_offsets, b_indices,
+              starts, counts, columns, products, places);
 }
 
 // A row takes one window after the other, until they cover its span.

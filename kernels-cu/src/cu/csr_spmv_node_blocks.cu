@@ -12,19 +12,12 @@
 #include "warp_scalar.cuh"
 #include "load_plainly.cuh"
 #include "evict_first.cuh"
-#ifndef UNKNOWNS
-#error "UNKNOWNS is missing: 1 to 6"
-#endif
+#include "node_runs.cuh"
 #ifndef LARGE
 #define LARGE 144
 #endif
 // Rows of a lane.
 #define OWN_ROWS (UNKNOWNS * UNKNOWNS * (int)sizeof(T) <= LARGE ? UNKNOWNS : 1)
-#define RUN_BYTES (UNKNOWNS * (int)sizeof(T))
-// Bytes of the longest word that divides a run.
-#define WORD_BYTES ((RUN_BYTES & -RUN_BYTES) < 16 ? (RUN_BYTES & -RUN_BYTES) : 16)
-
-typedef WordOf<WORD_BYTES>::Word Word;
 
 // The matrix, x, and whether runs of x are whole words.
 struct Product
@@ -35,14 +28,6 @@ struct Product
     const T *x;
     bool has_words;
 };
-
-// Loads UNKNOWNS neighbours, which begin with a word, by words.
-template <typename Load> static __device__ void load_run(Load load_word, T *to, const T *from)
-{
-#pragma unroll
-    for (int word = 0; word < RUN_BYTES / WORD_BYTES; word++)
-        ((Word *)to)[word] = load_word((const Word *)from + word);
-}
 
 // Loads the elements of x of a block.
 static __device__ void load_x(T *to, const Product &a, Idx column)

@@ -1,18 +1,20 @@
-// spgemm_columns: the columns of rows of C = A B, for compressed rows of A and B, found in registers or shared memory: row i
-// of C is the union of the rows of B that the entries of row i of A name. Each kernel that finds rows counts their columns,
-// and writes them in order from `starts` on where there are `columns`.
+// spgemm_columns: the columns of rows of C = A B, for compressed rows of A and B, found in registers or shared memory:
+// row i of C is the union of the rows of B that the entries of row i of A name. Each kernel that finds rows counts
+// their columns, and writes them in order from `starts` on where there are `columns`.
 // A team of `lanes` threads takes a row: a part of a warp, a warp or a block; rows come in an order of their sizes,
 // `first` up to `end` of it. Its lanes take an entry of A each, and then share the products of these.
 // sort: the columns of up to EACH * lanes products, sorted in registers.
+// sort_mixed: the same for rows of any lengths up to EACH * WARP products, of which the longer ones are taken
+// by neighbouring teams together. Writes the place of each product among the columns of its row, too, if it shall.
 // window: a bit for each of 32 * WORDS * lanes neighbouring columns, in shared memory, window after window.
 // hash: up to EACH * lanes products, in a table of at least twice as many slots, so that only columns that differ are
 // sorted.
 // compact: moves the columns of rows together.
 // Reads A once and its rows of B once, window once for each window; writes C.
 // Macros: IDX, OFF, EACH = 8 (products per lane), WORDS = 31 (words of a window per lane, an odd number), TOGETHER = 4
-// (columns for each word from which a warp writes those of a word together), MAX_MOVED = 256 (columns per lane of a team
-// that moves a row), BLOCK (lanes of the largest team).   Launch: any number of blocks of 256 threads, `lanes` a power of two
-// up to 32 or 256.
+// (columns for each word from which a warp writes those of a word together), MAX_MOVED = 256 (columns per lane of a
+// team that moves a row), BLOCK (lanes of the largest team).   Launch: any number of blocks of 256 threads, `lanes` a
+// power of two up to 32 or 256.
 // Nagasaka, Nukada, Matsuoka: High-performance and memory-saving sparse general matrix-matrix multiplication for NVIDIA
 // Pascal GPU. ICPP (2017). Batcher: Sorting networks and their applications. AFIPS (1968).
 #include "grid.cuh"
@@ -133,26 +135,61 @@ static __device__ void sort_keys(Idx (&keys)[EACH], int lane, int lanes)
     }
 }
 
-// Of a team's n sorted keys, writes those that differ from the one before to `columns`, if there is such; returns how
-// many they are.
-static __device__ int write_different(const Idx (&keys)[EACH], int n, int lane, int lanes, Idx *columns)
+// Of a team's n sorted keys, writes the columns that differ from the one before to `columns`, and the place of each
+// product among them to `places`, if there are such; returns how many differ. A key is a column and `shift` bits of the
+// product's number.
+static __device__ int write_different(const Idx (&keys)[EACH], int n, int shift, int lane, int lanes, Idx *columns,
+                                      unsigned char *places)
 {
-    Idx last = __shfl_up_sync(ALL_LANES, keys[EACH - 1], 1, lanes);
+    Idx last = __shfl_up_sync(ALL_LANES, keys[EACH - 1], 1, lanes) >> shift;
     int at = lane * EACH;
     unsigned int is_new = 0;
 #pragma unroll
     for (int each = 0; each < EACH; each++) {
-        bool differs = each > 0 ? keys[each] != keys[max(each - 1, 0)] : lane == 0 || keys[0] != last;
+        Idx before = each > 0 ? keys[max(each - 1, 0)] >> shift : last;
+        bool differs = each == 0 && lane == 0 || keys[each] >> shift != before;
         is_new |= (unsigned int)(at + each < n && differs) << each;
     }
     int found;
     int before = scan_team(lanes, __popc(is_new), &found);
-    if (columns)
 #pragma unroll
-        for (int each = 0; each < EACH; each++)
-            if (is_new >> each & 1)
-                columns[before++] = keys[each];
+    for (int each = 0; each < EACH; each++) {
+        if (columns && is_new >> each & 1)
+            columns[before] = keys[each] >> shift;
+        before += is_new >> each & 1;
+        if (places && at + each < n)
+            places[keys[each] & ((1 << shift) - 1)] = (unsigned char)(before - 1);
+    }
     return found;
+}
+
+// A team finds the columns of a row, in a `list` of its own; for `shift` and `places` see write_different.
+static __device__ void sort_row(TeamRow row, int width, int shift, Idx *list, const Idx *__restrict__ a_indices,
+                                const Off *__restrict__ b_offsets, const Idx *__restrict__ b_indices,
+                                const long long *__restrict__ starts, long long *__restrict__ counts,
+                                Idx *__restrict__ columns, unsigned char *places)
+{
+    int lane = threadIdx.x % width;
+    int n = 0;
+    for (long long k = row.begin; any_of_warp(k < row.end); k += width) {
+        Products own = products_from(width, k + lane, row.end, a_indices, b_offsets);
+        for (int p = lane; p < own.count; p += width)
+            list[n + p] = column_of(own, width, p, b_indices) << shift | (places ? n + p : 0);
+        n += (int)own.count;
+    }
+    sync_team(width);
+    Idx keys[EACH];
+#pragma unroll
+    for (int each = 0; each < EACH; each++) {
+        int at = each * width + lane;
+        keys[each] = at < n ? list[at] : LARGEST;
+    }
+    sort_keys(keys, lane, width);
+    Idx *to = columns ? columns + starts[row.number] : columns;
+    int found = write_different(keys, n, shift, lane, width, to, places);
+    if (counts && row.is_there && lane == 0)
+        counts[row.number] = found;
+    sync_team(width);
 }
 
 // `lanes` are at most a warp.
@@ -165,35 +202,42 @@ KERNEL spgemm_columns_sort(long long first, long long end, long long lanes, cons
     let_next_begin();
     __shared__ Idx lists[CAPACITY];
     int width = (int)lanes;
-    int lane = threadIdx.x % width;
     Idx *list = lists + threadIdx.x / width * (EACH * width);
+    for (long long i = first + team_index(width); any_of_warp(i < end); i += team_count(width))
+        sort_row(row_at(i, end, order, a_offsets), width, 0, list, a_indices, b_offsets, b_indices, starts, counts,
+                 columns, nullptr);
+    end_after_last();
+}
+
+// The same for rows of up to EACH * WARP products, products[i + 1] - products[i] of row i. Where there are `places`,
+// places[products[i] + p] <- the place of product p of row i, counted in the order of A's entries, among its columns;
+// `shift` bits count the products of a row, and columns have as many bits fewer than Idx.
+KERNEL spgemm_columns_sort_mixed(long long first, long long end, long long lanes, long long shift,
+                                 const long long *__restrict__ order, const Off *__restrict__ a_offsets,
+                                 const Idx *__restrict__ a_indices, const Off *__restrict__ b_offsets,
+                                 const Idx *__restrict__ b_indices, const long long *__restrict__ starts,
+                                 long long *__restrict__ counts, Idx *__restrict__ columns,
+                                 const long long *__restrict__ products, unsigned char *__restrict__ places)
+{
+    let_next_begin();
+    __shared__ Idx lists[CAPACITY];
+    int width = (int)lanes;
+    auto sort = [&](TeamRow row, int width) {
+        Idx *list = lists + threadIdx.x / width * (EACH * width);
+        sort_row(row, width, (int)shift, list, a_indices, b_offsets, b_indices, starts, counts, columns,
+                 places ? places + products[row.number] : places);
+    };
     for (long long i = first + team_index(width); any_of_warp(i < end); i += team_count(width)) {
-        TeamRow row = row_at(i, end, order, a_offsets);
-        int n = 0;
-        for (long long k = row.begin; any_of_warp(k < row.end); k += width) {
-            Products products = products_from(width, k + lane, row.end, a_indices, b_offsets);
-            for (long long p = lane; p < products.count; p += width)
-                list[n + p] = column_of(products, width, p, b_indices);
-            n += (int)products.count;
-        }
-        sync_team(width);
-        Idx keys[EACH];
-#pragma unroll
-        for (int each = 0; each < EACH; each++) {
-            int at = each * width + lane;
-            keys[each] = at < n ? list[at] : LARGEST;
-        }
-        sort_keys(keys, lane, width);
-        int found = write_different(keys, n, lane, width, columns ? columns + starts[row.number] : columns);
-        if (counts && row.is_there && lane == 0)
-            counts[row.number] = found;
-        sync_team(width);
+        long long row = i >= end ? -1 : order ? order[i] : i;
+        long long count = row >= 0 ? products[row + 1] - products[row] : 0;
+        take_rows(width, i, end, order, a_offsets, lanes_for(count, EACH, width), sort);
     }
     end_after_last();
 }
 
-// Writes the columns whose bits are set in the first `used` words of a window, in order, to `columns`, if there is such;
-// returns how many they are. Each lane has an odd number of neighbouring words, which lie in all banks of the memory.
+// Writes the columns whose bits are set in the first `used` words of a window, in order, to `columns`, if there is
+// such; returns how many they are. Each lane has an odd number of neighbouring words, which lie in all banks of the
+// memory.
 static __device__ int write_marked(const unsigned int *window, int used, int lane, int lanes, long long origin,
                                    Idx *columns)
 {
@@ -274,7 +318,8 @@ static __device__ void insert(int *table, int slots, int column)
     }
 }
 
-// `lanes` are at least a warp, and columns below 2^31; products[i + 1] - products[i] is the number of products of row i.
+// `lanes` are at least a warp, and columns below 2^31; products[i + 1] - products[i] is the number of products of row
+// i.
 KERNEL spgemm_columns_hash(long long first, long long end, long long lanes, const long long *__restrict__ order,
                            const Off *__restrict__ a_offsets, const Idx *__restrict__ a_indices,
                            const Off *__restrict__ b_offsets, const Idx *__restrict__ b_indices,

@@ -1,11 +1,12 @@
-// spgemm_rows: the rows of C = A B before their columns are known, for compressed rows of A and B: their products, and the
-// bins of rows of like sizes, to find their columns and to sum their values.
-// products: a team of `lanes` threads has a row of A, and adds the lengths of the rows of B that its entries name; a long
-// row of A is taken by a warp, or by the block. All others: a thread has a row. Reads A once, and the offsets of the rows of
-// B that A names, for each entry of A; bins and bounds read 16 to 24 bytes a row.
-// Macros: IDX, OFF, LONG = 16 (entries of A per lane, above which all lanes of the warp or of the block take a row), BLOCK
-// (lanes of the largest team).   Launch: any number of blocks of 256 threads for products, `lanes` a power of two up to 32;
-// of any size for others.
+// spgemm_rows: the rows of C = A B before their columns are known, for compressed rows of A and B: their products, and
+// the bins of rows of like sizes, to find their columns and to sum their values.
+// products: a team of `lanes` threads has a row of A, and adds the lengths of the rows of B that its entries name; a
+// long row of A is taken by a warp, or by the block. order: a block has all rows. All others: a thread has a row. Reads
+// A once, and the offsets of the rows of B that A names, for each entry of A; bins and bounds read 16 to 24 bytes a
+// row.
+// Macros: IDX, OFF, LONG = 16 (entries of A per lane, above which all lanes of the warp or of the block take a row),
+// BLOCK (lanes of the largest team).   Launch: any number of blocks of 256 threads for products, `lanes` a power of two
+// up to 32; of any size for others.
 #include "grid.cuh"
 #include "index.cuh"
 #include "team.cuh"
@@ -64,10 +65,10 @@ static __device__ RowSize size_of_team(int lanes, RowSize own)
     return size;
 }
 
-// products[i] <- how many products row i of C has; products[rows + 1] <- the most of them, or 2^31 - 1 if those are more.
-// They lie in spans[i] columns from origins[i] on, which are looked for where the rows of B are `sorted` and row i has
-// more than `few` products. Rows of A with more than LONG entries for each lane are taken by all lanes of the warp, or of
-// the block.
+// products[i] <- how many products row i of C has; products[rows + 1] <- the most of them, or 2^31 - 1 if those are
+// more. They lie in spans[i] columns from origins[i] on, which are looked for where the rows of B are `sorted` and row
+// i has more than `few` products. Rows of A with more than LONG entries for each lane are taken by all lanes of the
+// warp, or of the block.
 KERNEL spgemm_rows_products(long long rows, long long cols, long long lanes, long long sorted, long long few,
                             const Off *__restrict__ a_offsets, const Idx *__restrict__ a_indices,
                             const Off *__restrict__ b_offsets, const Idx *__restrict__ b_indices,
@@ -142,10 +143,10 @@ KERNEL spgemm_rows_bounds(long long rows, long long cols, const long long *__res
         bounds[row] = min(starts[row + 1] - starts[row], cols);
 }
 
-// bins[i] <- the bin of row i by its products, which are starts[i + 1] - starts[i]: 0 for none, 1 or 2 for at most as many
-// as the first or second limit. Of the others, 7 for more than `split_above` entries of A, 3 for at most as many products
-// as the third limit in up to `near` columns, 4 for up to `far` columns, 5 for at most as many products as the third limit,
-// else 6.
+// bins[i] <- the bin of row i by its products, which are starts[i + 1] - starts[i]: 0 for none, 1 or 2 for at most as
+// many as the first or second limit. Of the others, 7 for more than `split_above` entries of A, 3 for at most as many
+// products as the third limit in up to `near` columns, 4 for up to `far` columns, 5 for at most as many products as the
+// third limit, else 6.
 KERNEL spgemm_rows_bins(long long rows, long long limit1, long long limit2, long long limit3, long long near,
                         long long far, long long split_above, const long long *__restrict__ starts,
                         const long long *__restrict__ spans, const Off *__restrict__ a_offsets, int *__restrict__ bins)
@@ -181,13 +182,47 @@ KERNEL spgemm_rows_sum_bins(long long rows, long long limit1, long long limit2, 
     }
 }
 
-// bin_starts[b] <- how many of the sorted bins are below b; bin_starts[count] <- the last of the starts of rows, for the
-// same download.
+// bin_starts[b] <- how many of the sorted bins are below b; bin_starts[count] <- the last of the starts of rows, for
+// the same download.
 KERNEL spgemm_rows_bin_starts(long long rows, long long count, const int *__restrict__ bins,
                               const long long *__restrict__ starts, long long *__restrict__ bin_starts)
 {
     for (long long bin = thread_index(); bin <= count; bin += thread_count())
         bin_starts[bin] = bin < count ? count_below(bins, rows, bin) : starts[rows];
+}
+
+// order <- the rows in order of their bins, which are below 8, and within a bin in the order of the matrix; bin_starts
+// as above. One block, of up to 16384 rows, of which a thread has neighbouring ones: it counts those of each bin in 16
+// bits.
+KERNEL spgemm_rows_order(long long rows, long long count, const int *__restrict__ bins,
+                         const long long *__restrict__ starts, long long *__restrict__ order,
+                         long long *__restrict__ bin_starts)
+{
+    long long each = (rows + blockDim.x - 1) / blockDim.x;
+    long long first = min(threadIdx.x * each, rows);
+    long long end = min(first + each, rows);
+    unsigned long long own[2] = {0, 0};
+    for (long long row = first; row < end; row++)
+        own[bins[row] / 4] += 1ull << 16 * (bins[row] % 4);
+    unsigned long long all[2];
+    unsigned long long low = scan_team(blockDim.x, own[0], all);
+    unsigned long long high = scan_team(blockDim.x, own[1], all + 1);
+    // Times 1 at each place, a number has the sums of its fields up to there.
+    unsigned long long ones = 0x0001000100010001ull;
+    unsigned long long up_to_low = all[0] * ones;
+    unsigned long long up_to_high = all[1] * ones + (up_to_low >> 48) * ones;
+    unsigned long long before[2] = {up_to_low - all[0], up_to_high - all[1]};
+    unsigned long long at[2] = {before[0] + low, before[1] + high};
+    for (long long row = first; row < end; row++) {
+        int shift = 16 * (bins[row] % 4);
+        order[at[bins[row] / 4] >> shift & 0xffff] = row;
+        at[bins[row] / 4] += 1ull << shift;
+    }
+    int bin = threadIdx.x;
+    if (bin < count)
+        bin_starts[bin] = bin < 8 ? (long long)(before[bin / 4] >> 16 * (bin % 4) & 0xffff) : rows;
+    if (threadIdx.x == 0)
+        bin_starts[count] = starts[rows];
 }
 
 // slices[i] <- the number of slices of up to `size` elements of the row at place first + i.

@@ -5,6 +5,7 @@ use super::pseudo_random::scramble;
 use super::tier::Tier;
 use crate::triplets::{Triplet, Triplets};
 use sparse_core::c64;
+use std::collections::BTreeSet;
 
 /// A small integer that is not zero.
 pub(super) fn integer(row: usize, col: usize) -> c64 {
@@ -47,6 +48,14 @@ fn stencil(n: usize) -> Triplets {
         dx + dy <= 1
     };
     pattern(n * n, n * n, near)
+}
+
+/// Square blocks of the unknowns of `nodes` nodes, whose rows have 0 to 4 of them.
+fn blocks(nodes: usize, unknowns: usize) -> Triplets {
+    let neighbours = rows_of(nodes, nodes, |node| node % 5);
+    let pairs: BTreeSet<_> = neighbours.entries.iter().map(|&(row, col, _)| (row, col)).collect();
+    let n = nodes * unknowns;
+    pattern(n, n, |row, col| pairs.contains(&(row / unknowns, col / unknowns)))
 }
 
 fn with_one_long_row(mut matrix: Triplets, row: usize) -> Triplets {
@@ -101,6 +110,8 @@ pub(super) fn cases() -> Vec<Case> {
         case("diagonal", || pattern(33, 33, |row, col| row == col)),
         case("stencil", || stencil(6)),
         case("one_long_row_in_a_stencil", || with_one_long_row(stencil(6), 11)),
+        case("blocks_of_2_unknowns", || blocks(23, 2)),
+        case("blocks_of_3_unknowns", || blocks(13, 3)),
         case("one_column_hit_by_all", || pattern(40, 21, |row, col| col == 5 || row == col)),
         case("wide", || rows_of(4, 40, |row| row * 11)),
         case("tall", || rows_of(40, 4, |row| row % 5)),

@@ -5,6 +5,7 @@ mod convert;
 mod dense_to_csr;
 mod elementwise;
 mod entry_sort;
+mod node_blocks;
 mod prune;
 mod reduce;
 mod row_statistics;

@@ -9,7 +9,7 @@
 //! | `coordinates`, `radix_sort`, `runs`, `triplets` | entries sorted by coordinate, and duplicates merged |
 //! | `rearrangement`, `gather`, `positions`, `numbering`, `target` | plans that move values into another pattern |
 //! | `merged_rows` | the merge of the rows of two matrices |
-//! | `prefix_sum`, `look_back`, `reduction` | scans and reductions |
+//! | `prefix_sum`, `look_back`, `scan_look_back`, `reduction` | scans and reductions |
 //! | `validate`, `tolerance` | checks of indices, and the tolerance of pruning |
 
 pub(crate) mod block_diagonal;
@@ -33,6 +33,7 @@ pub(crate) mod row_blocks;
 pub(crate) mod row_groups;
 pub(crate) mod row_lengths;
 mod runs;
+pub(crate) mod scan_look_back;
 pub(crate) mod stored_values;
 pub(crate) mod target;
 pub(crate) mod tolerance;

@@ -1,6 +1,7 @@
 //! Prefix sums: Blelloch's scan of chunks, then of the chunks' totals, level after level, and back; short series by a
-//! single work-group.
+//! single work-group, longer ones in a single pass where work-groups may wait for each other.
 
+use super::scan_look_back::{self, ScanLookBack};
 use crate::defines::Defines;
 use crate::{Buffer, Device, Kernel, View};
 use sparse_core::op::{ScanElement, ScanKind};
@@ -44,6 +45,8 @@ const SHORT: usize = 16384;
 pub(crate) enum PrefixSum<T> {
     /// A short series.
     Short { kernel: Kernel, len: usize },
+    /// A longer series, on devices whose work-groups may wait for each other.
+    LookBack(ScanLookBack),
     /// Anything else.
     Levels(Levels<T>),
 }
@@ -117,7 +120,10 @@ impl<T: ScanElement> PrefixSum<T> {
         if len <= SHORT {
             return Ok(Self::Short { kernel: kernel::<T>(backend, "scan_short", false)?, len });
         }
-        Self::new(backend, Lines::series(len), false)
+        match backend.lacks(scan_look_back::FILE) {
+            None => ScanLookBack::new::<T>(backend, len).map(Self::LookBack),
+            Some(_) => Self::new(backend, Lines::series(len), false),
+        }
     }
 
     /// Prefix sums of lines; `padded` leaves holes in local memory, against bank conflicts.
@@ -139,6 +145,7 @@ impl<T: ScanElement> PrefixSum<T> {
                 let launch = launch.value(i32::from(kind == ScanKind::Inclusive)).view(input).view(output);
                 launch.groups(1, backend.inner.block)
             }
+            Self::LookBack(scan) => scan.run(backend, kind, input, output),
             Self::Levels(levels) => levels.run(backend, kind, input, output),
         }
     }
@@ -149,10 +156,11 @@ impl<T: ScanElement> PrefixSum<T> {
         self.run(backend, ScanKind::Exclusive, view, view)
     }
 
-    /// Bytes of the totals.
+    /// Bytes of the totals, or of the tiles' states.
     pub(crate) fn bytes(&self) -> usize {
         match self {
             Self::Short { .. } => 0,
+            Self::LookBack(scan) => scan.bytes(),
             Self::Levels(Levels { levels, .. }) => {
                 levels.iter().map(|level| level.chunks * size_of::<T>()).sum()
             }

@@ -13,13 +13,14 @@ mod vector;
 
 use super::{Change, Fault, Finder, Kind, Site};
 
-// Cases: rows of 0 to 34 entries in order, of up to 8 and of up to 1025, a diagonal, entries in no order, entries that
-// occur several times; and rows of 0 to 16 entries, few enough for factors of 32 and more columns.
+// Cases: rows of 0 to 34 entries in order, of up to 8 and of up to 1025, a diagonal, blocks of unknowns, entries in no
+// order, entries that occur several times; and rows of 0 to 16 entries, few enough for factors of 32 and more columns.
 const ROWS: &str = "rows_of_0_to_34_entries";
 const WHOLE_WORDS: &str = "varying_row_lengths";
 const SHORT_ROWS: &str = "tiny_tall";
 const LONG_ROWS: &str = "long_rows_around_256";
 const DIAGONAL: &str = "diagonal";
+const BLOCKS: &str = "blocks_of_3_unknowns";
 const UNSORTED: &str = "tiny_unsorted";
 const DUPLICATES: &str = "v4_duplicates";
 const NAN_IN_B: &str = "v3_stored_zero_times_nan";

@@ -1,6 +1,6 @@
 //! Faults of products of two sparse matrices.
 
-use super::{DIAGONAL, Fault, Kind, LONG_ROWS, ROWS, WHOLE_WORDS, both, by, cu, each};
+use super::{BLOCKS, DIAGONAL, Fault, Kind, LONG_ROWS, ROWS, SHORT_ROWS, WHOLE_WORDS, both, by, cu, each};
 
 pub(super) const FAULTS: &[Fault] = &[
     Fault {
@@ -13,6 +13,17 @@ pub(super) const FAULTS: &[Fault] = &[
         ),
         found_by: &[by("spgemm/csr", "sort"), by("spgemm/csc", "sort")],
         case: ROWS,
+    },
+    Fault {
+        kind: Kind::OffByOne,
+        what: "products have the place of the column before theirs",
+        place: each(
+            "spgemm_columns",
+            ("(uchar)(before + is_new - 1)", "(uchar)(before - (before > 0))"),
+            ("(unsigned char)(before - 1)", "(unsigned char)(before - 1 - (before > 1))"),
+        ),
+        found_by: &[by("spgemm/csr", "by_row"), by("spgemm/csr", "sort")],
+        case: SHORT_ROWS,
     },
     Fault {
         kind: Kind::DroppedEntry,
@@ -109,6 +120,24 @@ pub(super) const FAULTS: &[Fault] = &[
         place: cu("spgemm_strips_sum", "at < end; at++)", "at < end - 1; at++)"),
         found_by: &[by("spgemm/csr", "strips"), by("spgemm/csc", "strips")],
         case: DIAGONAL,
+    },
+    Fault {
+        kind: Kind::DroppedEntry,
+        what: "the last pair of a block is left out",
+        place: cu("spgemm_node_blocks_sum", "at < end; at++)", "at < end - 1; at++)"),
+        found_by: &[by("spgemm/csr", "node_blocks"), by("spgemm/csc", "node_blocks")],
+        case: ROWS,
+    },
+    Fault {
+        kind: Kind::WrongStride,
+        what: "the rows of a block of B stand a block too near",
+        place: cu(
+            "spgemm_node_blocks",
+            "(unsigned short)b.length}",
+            "(unsigned short)(b.length - unknowns)}",
+        ),
+        found_by: &[by("spgemm/csr", "node_blocks"), by("spgemm/csc", "node_blocks")],
+        case: BLOCKS,
     },
     Fault {
         kind: Kind::DroppedEntry,

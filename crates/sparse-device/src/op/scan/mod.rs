@@ -3,12 +3,10 @@
 //! HPS cuts its chunks at the ends of rows and VPS at the ends of columns, so that a line's total is carried into the
 //! next; TPS has one line. TPS and HPS have the single pass too.
 
-mod look_back;
-
 use super::available_algorithms::Needs;
 use crate::primitive::prefix_sum::{Lines, PrefixSum};
+use crate::primitive::scan_look_back::{self, ScanLookBack};
 use crate::{Device, View, ViewMut};
-use look_back::LookBack;
 use sparse_core::op::{ScanElement, ScanKernel, ScanKind, ScanOrder};
 use sparse_core::{Algorithm, Backend, Choice, KernelPlan, PlanOptions, Result, Space, algorithms};
 
@@ -32,7 +30,7 @@ algorithms! {
             "never: a single pass, on devices whose work-groups may wait for each other",
         )
         .preprocessing("the state of each tile"),
-        Needs::File(look_back::FILE);
+        Needs::File(scan_look_back::FILE);
     }
 }
 
@@ -47,7 +45,7 @@ pub struct ScanSteps<T> {
 #[derive(Debug)]
 enum Passes<T> {
     Levels(PrefixSum<T>),
-    LookBack(LookBack),
+    LookBack(ScanLookBack),
 }
 
 impl<T: ScanElement> KernelPlan for ScanSteps<T> {
@@ -92,7 +90,7 @@ impl<T: ScanElement> ScanKernel<T> for Device {
         let passes = match algorithm {
             ScanAlgorithm::WorkEfficient => Passes::Levels(PrefixSum::new(self, lines, false)?),
             ScanAlgorithm::WorkEfficientPadded => Passes::Levels(PrefixSum::new(self, lines, true)?),
-            ScanAlgorithm::LookBack => Passes::LookBack(LookBack::new::<T>(self, rows * cols)?),
+            ScanAlgorithm::LookBack => Passes::LookBack(ScanLookBack::new::<T>(self, rows * cols)?),
         };
         Ok(ScanSteps { choice, kind, passes })
     }

@@ -22,13 +22,17 @@
 //! A run finds the place of each product among the columns of its row of C. A plan of many runs keeps where products
 //! belong. Where rows of B are short, it divides C into chunks of about as many products: it keeps which products are
 //! neighbours in rows of B, and where those of each entry of C are. Else it keeps the place of each product in its row
-//! of C, 8 or 16 bits, for rows whose sums fit in local memory, and chunks for most other rows.
+//! of C, 8 or 16 bits, for rows whose sums fit in local memory, and chunks for most other rows. Where all entries are in
+//! square blocks, it lists pairs of these ([`node_blocks`]).
+//!
+//! The sort of columns finds such places, too, so that plans of few runs have them if it sorts all rows.
 //!
 //! A team goes through the entries of A's row one after the other, so that sums are added in their order. So are those
 //! of chunks, but where the products of an entry are divided between work-items, whose sums are added.
 
 mod chunks;
 mod merge;
+mod node_blocks;
 mod pattern;
 mod places;
 mod row_bins;
@@ -45,6 +49,7 @@ use crate::index_type::IndexType;
 use crate::lanes::LANES;
 use crate::primitive::raw::RawCompressed;
 use merge::{MergedRows, Rows};
+use node_blocks::NodeBlocks;
 use row_sizes::ProductCounts;
 use sparse_core::format::IndexOrder;
 use sparse_core::format::estimate::Sizes;
@@ -107,6 +112,13 @@ algorithms! {
         )
         .preprocessing("as places, and the products of the first of up to 128 rows in place of those of all"),
         Needs::SharedMemory(strips::SUM_FILE);
+
+        NodeBlocks = Algorithm::new(
+            "node_blocks",
+            "CUDA, in place of places and chunks, without a mask and where rows do not repeat: all entries of A and B are in square blocks of 2 to 6 rows, those of the unknowns of two nodes",
+        )
+        .preprocessing("as by_row, and the pairs of blocks of A and B whose products are added to each block of C"),
+        Needs::File(node_blocks::FILE);
 
         Merge = Algorithm::new(
             "merge",
@@ -192,6 +204,7 @@ pub struct SpgemmPlan<I: Index, O: Index> {
 #[derive(Debug)]
 enum Values {
     Sums(Box<ValueSums>),
+    Blocks(NodeBlocks),
     Merged(MergedRows),
 }
 
@@ -200,6 +213,7 @@ impl Values {
     fn run(&self, backend: &Device, factors: Factors<'_>, c: RawCompressed<'_>) -> Result<()> {
         match self {
             Self::Sums(sums) => sums.run(backend, factors, c),
+            Self::Blocks(blocks) => blocks.run(backend, factors, c),
             Self::Merged(rows) => rows.run(backend, factors, c),
         }
     }
@@ -208,6 +222,7 @@ impl Values {
     fn algorithm(&self) -> Option<SpgemmAlgorithm> {
         match self {
             Self::Sums(sums) => sums.stored_algorithm(),
+            Self::Blocks(_) => Some(SpgemmAlgorithm::NodeBlocks),
             Self::Merged(_) => Some(SpgemmAlgorithm::Merge),
         }
     }
@@ -216,6 +231,7 @@ impl Values {
     fn bytes(&self) -> usize {
         match self {
             Self::Sums(sums) => sums.bytes(),
+            Self::Blocks(blocks) => blocks.bytes(),
             Self::Merged(_) => 0,
         }
     }
@@ -295,6 +311,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SpgemmKernel<Compressed<A, T, Devic
                 SpgemmAlgorithm::Places
                 | SpgemmAlgorithm::Chunks
                 | SpgemmAlgorithm::Strips
+                | SpgemmAlgorithm::NodeBlocks
                 | SpgemmAlgorithm::Merge,
             ) if found != Some(algorithm) => {
                 in_place_of(algorithm, found.unwrap_or(SpgemmAlgorithm::ByRow), factors, mask.is_some())
@@ -350,8 +367,8 @@ fn find(
     {
         return Ok((found.offsets, found.indices, Values::Merged(found.rows)));
     }
-    let (found, sums) = SumSearch::new(backend, factors, algorithm, stored)?.find(offset)?;
-    Ok((found.offsets, found.indices, Values::Sums(Box::new(sums))))
+    let (found, values) = SumSearch::new(backend, factors, algorithm, stored)?.find(offset)?;
+    Ok((found.offsets, found.indices, values))
 }
 
 /// The choice of a plan that runs another algorithm than the one that was forced, with the reason.
@@ -369,6 +386,8 @@ fn in_place_of(
         "takes rows of A of up to 32 entries and 512 products, and rows of B in order"
     } else if forced == SpgemmAlgorithm::Strips {
         "finds no rows that repeat, or no memory for their products"
+    } else if forced == SpgemmAlgorithm::NodeBlocks {
+        "finds no products, no memory for their pairs, or rows that are too long for them"
     } else {
         "finds no products to keep, or no memory for them"
     };

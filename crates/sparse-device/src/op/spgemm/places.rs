@@ -1,7 +1,8 @@
-//! The places of products in their rows of C, which plans of many runs keep.
+//! The places of products in their rows of C, which plans of many runs keep, and those of few runs where rows are so short
+//! that the sort of their columns finds them.
 
 use super::row_bins::{Bin, RowBins};
-use super::row_sizes::RowSizes;
+use super::row_sizes::{ProductCounts, RowSizes};
 use super::values::{KnownRows, Limits};
 use super::{Factors, Teams};
 use crate::buffer::RawBuffer;
@@ -50,6 +51,8 @@ pub(super) struct Places {
     starts: Arc<Buffer<i64>>,
     places: RawBuffer,
     sum: Kernel,
+    /// The bits that count the products of a row, if the sort of columns finds the places.
+    sorted_bits: Option<u32>,
 }
 
 impl Places {
@@ -87,7 +90,32 @@ impl Places {
             memory => memory?,
         };
         let sum = kernel(backend, factors, place_bytes, "spgemm_places_sum")?;
-        Ok(Some(Self { b_rows, starts: products.starts.clone(), places, sum }))
+        Ok(Some(Self { b_rows, starts: products.starts.clone(), places, sum, sorted_bits: None }))
+    }
+
+    /// Memory for places that the sort of columns finds, if sums of all rows fit a warp's memory, and keys have bits for
+    /// the numbers of products.
+    pub(super) fn sorted(
+        backend: &Device,
+        factors: Factors<'_>,
+        products: &ProductCounts,
+    ) -> Result<Option<Self>> {
+        let most = products.most;
+        let limit = Self::limits(factors, Self::teams(backend, factors)).warp;
+        let bits = most.saturating_sub(1).checked_ilog2().map_or(0, |bit| bit + 1);
+        let key_bits = 8 * factors.right.indices.element_bytes as u32 - 1;
+        let fits = (1..=limit).contains(&most) && factors.right.cols as u64 <= 1 << (key_bits - bits);
+        if !fits || !factors.right.order.unique {
+            return Ok(None);
+        }
+        let places = Self::new(backend, factors, &products.counts, most, 0)?;
+        let sum = kernel(backend, factors, size_of::<u8>(), "spgemm_places_sum_mixed")?;
+        Ok(places.map(|places| Self { sum, sorted_bits: Some(bits), ..places }))
+    }
+
+    /// The bits that count the products of a row, and the places, if the sort of columns finds them.
+    pub(super) fn to_sort(&self) -> Option<(u32, &RawBuffer)> {
+        self.sorted_bits.map(|bits| (bits, &self.places))
     }
 
     /// Finds the places of the products of a bin's rows, by teams of `lanes`.

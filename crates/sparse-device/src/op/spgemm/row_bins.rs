@@ -1,6 +1,6 @@
 //! Rows in bins of their sizes.
 
-use super::{Factors, ROWS_FILE};
+use super::{Factors, ROWS_FILE, largest_team};
 use crate::buffer::RawBuffer;
 use crate::index_type::IndexType;
 use crate::launch::Launch;
@@ -13,6 +13,9 @@ use std::ops::Range;
 
 /// Bits of the number of a bin.
 const BITS: u32 = 3;
+
+/// Rows up to which a single work-group sorts them: more launches would take longer.
+const FEW_ROWS: usize = 2048;
 
 /// The rows in order of their bins, and within a bin in the order of the matrix.
 #[derive(Debug)]
@@ -54,16 +57,31 @@ impl RowBins {
         let rows = factors.left.rows;
         let keys: Buffer<i32> = backend.allocate(rows)?;
         bins(&keys)?;
-        let sorted = radix_sort(backend, keys.raw, None, IndexType::I64, 0..BITS)?;
         let ends = count + 2;
         let starts: Buffer<i64> = backend.allocate(ends + 1)?;
-        let search = backend.kernel(ROWS_FILE, "spgemm_rows_bin_starts", factors.defines(backend))?;
-        let launch = backend.launch(&search).size(rows).size(ends).buffer(&sorted.keys);
-        launch.buffer(row_starts).buffer(&starts).items(ends + 1)?;
+        let kernel = |entry| backend.kernel(ROWS_FILE, entry, factors.defines(backend));
+        let order = if rows <= FEW_ROWS {
+            let order = Positions::allocate_as(backend, rows, IndexType::I64)?;
+            let kernel = kernel("spgemm_rows_order")?;
+            let launch = backend.launch(&kernel).size(rows).size(ends).buffer(&keys).buffer(row_starts);
+            launch.positions(&order).buffer(&starts).group_per_row(1, largest_team(backend))?;
+            order
+        } else {
+            let sorted = radix_sort(backend, keys.raw, None, IndexType::I64, 0..BITS)?;
+            let kernel = kernel("spgemm_rows_bin_starts")?;
+            let launch = backend.launch(&kernel).size(rows).size(ends).buffer(&sorted.keys);
+            launch.buffer(row_starts).buffer(&starts).items(ends + 1)?;
+            sorted.positions
+        };
         let starts = backend.download(&starts)?;
         let bin = |number| Bin { number, rows: starts[number] as usize..starts[number + 1] as usize };
         let bins = (1..=count).map(bin).filter(|bin| !bin.rows.is_empty()).collect();
-        Ok((Self { order: Some(sorted.positions), bins }, starts[ends] as usize))
+        Ok((Self { order: Some(order), bins }, starts[ends] as usize))
+    }
+
+    /// True if all rows are in one bin, in the order of the matrix.
+    pub(super) fn are_single(&self) -> bool {
+        self.order.is_none()
     }
 
     /// The bins that have rows.

@@ -1,12 +1,13 @@
 //! The plan of the sums of C: what it stores of the products, and by which bins it sums the others.
 
 use super::chunks;
+use super::node_blocks::{self, NodeBlocks};
 use super::pattern::{CountedRows, FoundPattern, PatternSearch};
 use super::places::Places;
 use super::row_sizes::{ProductCounts, row_sizes_of};
 use super::strips::{self, FoundStrips};
 use super::values::{KnownRows, RowCounts, SumBins, ValueSums};
-use super::{Factors, SpgemmAlgorithm};
+use super::{Factors, SpgemmAlgorithm, Values};
 use crate::index_type::IndexType;
 use crate::primitive::raw::RawCompressed;
 use crate::{Buffer, Device};
@@ -22,6 +23,8 @@ pub(super) enum StoredProducts {
     Places,
     /// The programs of strips, and as `Places` for rows that are in none.
     Strips,
+    /// The pairs of blocks that are multiplied.
+    Blocks,
     /// The fastest method for this number of calls.
     Fastest {
         calls: usize,
@@ -37,6 +40,7 @@ impl StoredProducts {
             (SpgemmAlgorithm::Places, None) => Self::Places,
             (SpgemmAlgorithm::Chunks, None) => Self::Chunks,
             (SpgemmAlgorithm::Strips, None) => Self::Strips,
+            (SpgemmAlgorithm::NodeBlocks, None) => Self::Blocks,
             _ => Self::None,
         }
     }
@@ -58,28 +62,87 @@ impl<'a> SumSearch<'a> {
         algorithm: SpgemmAlgorithm,
         stored: StoredProducts,
     ) -> Result<Self> {
-        Ok(Self { backend, factors, stored, pattern: PatternSearch::new(backend, factors, algorithm)? })
+        let pattern = PatternSearch::new(backend, factors, algorithm)?;
+        Ok(Self { backend, factors, stored, pattern })
     }
 
     /// Finds the pattern, with offsets of this type, and plans the sums of its entries.
-    pub(super) fn find(&self, offset: IndexType) -> Result<(FoundPattern, ValueSums)> {
-        let Self { backend, factors, stored, pattern } = self;
-        let counted = pattern.count()?;
+    pub(super) fn find(mut self, offset: IndexType) -> Result<(FoundPattern, Values)> {
+        if self.stored == StoredProducts::None && self.pattern.sorts_all() {
+            self.pattern.places = Places::sorted(self.backend, self.factors, &self.pattern.products)?;
+        }
+        let counted = self.pattern.count()?;
+        if self.pattern.places.is_some() {
+            return self.with_sorted_places(counted, offset);
+        }
+        let Self { backend, factors, stored, pattern, .. } = &self;
         let strips = self.find_strips(&counted.starts)?;
         let nnz = match stored {
             StoredProducts::Fastest { .. } => Some(backend.last(&counted.starts)? as usize),
             _ => None,
         };
+        if strips.is_none()
+            && let Some(unknowns) = self.unknowns()?
+        {
+            return self.in_blocks(counted, nnz, offset, unknowns);
+        }
         let are_all_in_chunks = match (*stored, nnz) {
             (StoredProducts::Fastest { calls }, Some(nnz)) if strips.is_none() => {
                 chunks::take_all_rows(backend, *factors, &pattern.products, nnz, calls)
             }
             (stored, _) => stored == StoredProducts::Chunks,
         };
-        match are_all_in_chunks {
-            true => self.in_chunks(counted, nnz, offset),
-            false => self.in_bins(counted, nnz, offset, strips),
+        let (found, sums) = match are_all_in_chunks {
+            true => self.in_chunks(counted, nnz, offset)?,
+            false => self.in_bins(counted, nnz, offset, strips)?,
+        };
+        Ok((found, Values::Sums(Box::new(sums))))
+    }
+
+    /// The unknowns of a node, if the pairs of their blocks are wanted.
+    fn unknowns(&self) -> Result<Option<usize>> {
+        let is_there = || self.backend.lacks(node_blocks::FILE).is_none();
+        match self.stored {
+            StoredProducts::Blocks => Ok(Some(node_blocks::unknowns(self.backend, self.factors)?)),
+            StoredProducts::Fastest { .. } if is_there() => {
+                let unknowns = node_blocks::unknowns(self.backend, self.factors)?;
+                Ok((unknowns > 1).then_some(unknowns))
+            }
+            _ => Ok(None),
         }
+    }
+
+    /// Lists the pairs of blocks with so many `unknowns`, if there is memory for them.
+    fn in_blocks(
+        &self,
+        counted: CountedRows,
+        nnz: Option<usize>,
+        offset: IndexType,
+        unknowns: usize,
+    ) -> Result<(FoundPattern, Values)> {
+        let (backend, factors) = (self.backend, self.factors);
+        let starts = counted.starts.clone();
+        let found = self.pattern.find(counted, nnz, offset)?;
+        let c = found.rows();
+        let values = match NodeBlocks::new(backend, factors, unknowns, c)? {
+            Some(blocks) => Values::Blocks(blocks),
+            None => {
+                let sums = known_sums(backend, factors, &starts, Some(&self.pattern.products), c)?;
+                Values::Sums(Box::new(sums))
+            }
+        };
+        Ok((found, values))
+    }
+
+    /// Adds the products at the places that the sort of columns has found.
+    fn with_sorted_places(
+        mut self,
+        counted: CountedRows,
+        offset: IndexType,
+    ) -> Result<(FoundPattern, Values)> {
+        let found = self.pattern.find(counted, None, offset)?;
+        let sums = ValueSums::of_sorted_places(self.backend, self.factors, self.pattern.places.take());
+        Ok((found, Values::Sums(Box::new(sums))))
     }
 
     /// Finds strips in a C whose rows begin at these entries, if they are wanted.

@@ -270,6 +270,14 @@ impl ValueSums {
         Ok(chunks.map(|chunks| Self { bins, sums: vec![], places: None, chunks: Some(chunks), strips: None }))
     }
 
+    /// The sums of a C whose rows all have places.
+    pub(super) fn of_sorted_places(backend: &Device, factors: Factors<'_>, places: Option<Places>) -> Self {
+        let bins = RowBins::single(factors.left.rows);
+        let lanes = Places::teams(backend, factors).smallest;
+        let sums = bins.iter().map(|bin| BinSums { bin: bin.clone(), lanes, method: SumMethod::Places });
+        Self { sums: sums.collect(), bins, places, chunks: None, strips: None }
+    }
+
     /// Writes the values of C.
     pub(super) fn run(&self, backend: &Device, factors: Factors<'_>, c: RawCompressed<'_>) -> Result<()> {
         // Launches have rows of their own: the longest rows come first, and strips and chunks, which are alike, last.
@@ -327,6 +335,7 @@ impl ValueSums {
     pub(super) fn stored_algorithm(&self) -> Option<SpgemmAlgorithm> {
         match (&self.places, &self.chunks) {
             _ if self.strips.is_some() => Some(SpgemmAlgorithm::Strips),
+            (Some(places), _) if places.to_sort().is_some() => None,
             (Some(_), _) => Some(SpgemmAlgorithm::Places),
             (None, Some(_)) => Some(SpgemmAlgorithm::Chunks),
             (None, None) => None,

@@ -5,6 +5,7 @@
 //! than its value: 4.4 bytes in place of 6 with 16-bit columns, in f32 with three unknowns, and a third of the loads of
 //! x. Values stay where they are, row by row, since they may change between runs.
 
+use super::super::node_blocks;
 use super::plan::Workspace;
 use super::row_deltas::{EVICTED_CACHES, pays_to_evict_first};
 use crate::buffer::RawBuffer;
@@ -12,16 +13,10 @@ use crate::lanes::LANES;
 use crate::primitive::raw::{RawCompressed, VectorOperands};
 use crate::{Device, Kernel};
 use sparse_core::op::Op;
-use sparse_core::{Backend, PlanOptions, Result};
+use sparse_core::{PlanOptions, Result};
 
 /// The file of the kernels of the product.
 pub(super) const FILE: &str = "csr_spmv_node_blocks";
-
-/// The file of the kernels of the plan.
-const PLAN_FILE: &str = "node_blocks";
-
-/// The most unknowns of a node: `MOST_UNKNOWNS` of the kernels.
-const MOST_UNKNOWNS: usize = 6;
 
 /// Blocks of a row on average from which on they are worth it. Measured on an H200 with one block a row, over a thread
 /// a row with 16-bit columns: 0.8 to 0.9 in f32, 0.8 to 1.5 in f64.
@@ -29,12 +24,6 @@ const FEWEST_BLOCKS: usize = 2;
 
 /// Bytes of the largest block that a lane takes whole: `LARGE` of the kernels.
 const LARGE: usize = 144;
-
-/// Lanes of a node in the kernels of the plan, at least: `LANES` there.
-const LANES_OF_PLAN: usize = 8;
-
-/// Entries of a row for each lane that looks for blocks, where rows are long.
-const BLOCKS_OF_LANE: usize = 8;
 
 /// The columns of the blocks.
 #[derive(Debug)]
@@ -53,9 +42,9 @@ impl NodeBlocks {
         let value_bytes = a.values.element_bytes;
         let (nodes, blocks) = (a.rows / unknowns, a.nnz() / unknowns.pow(2));
         let columns = backend.allocate_raw(blocks, a.indices.element_bytes)?;
-        let copy = backend.kernel(PLAN_FILE, "node_blocks_columns", a.defines())?;
+        let copy = backend.kernel(node_blocks::FILE, "node_blocks_columns", a.defines())?;
         let launch = backend.launch(&copy).size(nodes).size(unknowns).buffer(a.offsets).buffer(a.indices);
-        launch.buffer(&columns).warps(nodes.div_ceil(LANES / LANES_OF_PLAN))?;
+        launch.buffer(&columns).warps(nodes.div_ceil(LANES / node_blocks::LANES_OF_NODE))?;
         let entry = match evicts_first(backend.properties().cache_bytes, a, unknowns) {
             true => "csr_spmv_node_blocks_evict_first",
             false => FILE,
@@ -90,37 +79,12 @@ impl Device {
         if !is_busy && !self.fill_half(a.rows * LANES) {
             return Ok(1);
         }
-        let unknowns = self.unknowns_of_nodes(a)?;
+        let unknowns = self.most_unknowns(a)?;
         let blocks = a.mean_length() / unknowns;
         let (lanes, _) = lanes_for(blocks, unknowns, a.values.element_bytes);
         let are_worth_it = blocks >= FEWEST_BLOCKS && (is_busy || self.fill_half(a.rows * lanes));
         Ok(if are_worth_it { unknowns } else { 1 })
     }
-
-    /// The most unknowns of a node for which all entries are in square blocks. Reads the columns if their number, that
-    /// of rows and that of columns have such a divisor.
-    pub(super) fn unknowns_of_nodes(&self, a: RawCompressed<'_>) -> Result<usize> {
-        let candidates = candidates(a.rows, a.cols, a.nnz());
-        if candidates == 0 {
-            return Ok(1);
-        }
-        let find = self.kernel(PLAN_FILE, "node_blocks_find", a.defines())?;
-        let found = self.zeros::<u32>(1)?;
-        let lanes = a.mean_length().next_power_of_two() / BLOCKS_OF_LANE;
-        let lanes = lanes.clamp(LANES_OF_PLAN, LANES);
-        let launch = self.launch(&find).size(a.rows).size(lanes).value(candidates).buffer(a.offsets);
-        launch.buffer(a.indices).buffer(&found).warps_at_once(a.rows)?;
-        let left = candidates & !self.download(&found)?[0];
-        Ok(left.checked_ilog2().unwrap_or(0).max(1) as usize)
-    }
-}
-
-/// The numbers of unknowns, as bits, whose blocks such a matrix may have.
-fn candidates(rows: usize, cols: usize, nnz: usize) -> u32 {
-    let is_divided =
-        |&n: &usize| rows.is_multiple_of(n) && cols.is_multiple_of(n) && nnz.is_multiple_of(n * n);
-    let numbers = (2..=MOST_UNKNOWNS).filter(|n| nnz > 0 && is_divided(n));
-    numbers.map(|n| 1 << n).sum()
 }
 
 /// True if entries shall leave the cache first. Measured on an H200, over plain loads: 0.77 to 0.95 at 58 to 178 MB in
@@ -152,15 +116,6 @@ impl Workspace for NodeBlocks {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn blocks_may_be_of_what_divides_rows_columns_and_entries() {
-        assert_eq!(candidates(12, 12, 144), 1 << 2 | 1 << 3 | 1 << 4 | 1 << 6);
-        assert_eq!(candidates(12, 12, 36), 1 << 2 | 1 << 3 | 1 << 6);
-        assert_eq!(candidates(12, 9, 36), 1 << 3);
-        assert_eq!(candidates(7, 7, 49), 0);
-        assert_eq!(candidates(4, 4, 0), 0);
-    }
 
     #[test]
     fn five_of_eight_lanes_have_a_block() {

@@ -95,7 +95,7 @@ impl RowStrategy {
                 Self::SlicedColumns(SlicedColumns::new(backend, a, lengths, op, ColumnPattern::Other)?)
             }
             RowAlgorithm::NodeBlocks => {
-                let unknowns = backend.unknowns_of_nodes(a)?;
+                let unknowns = backend.most_unknowns(a)?;
                 Self::NodeBlocks(NodeBlocks::new(backend, a, op, unknowns)?)
             }
             RowAlgorithm::MergePath => Self::MergePath(MergePath::new(backend, a, op)?),

@@ -64,11 +64,11 @@ impl BinSearch {
         let bitmaps = match method {
             Method::Bitmap => Some(Bitmaps::new(backend, bin.rows.len().min(busy), words.min(MAX_WORDS))?),
             Method::Split => Some(Bitmaps::new(backend, bin.rows.len(), words)?),
-            Method::Sort | Method::Window | Method::Hash => None,
+            Method::Sort | Method::SortMixed | Method::Window | Method::Hash => None,
         };
         let slices = || bins.slices(backend, factors, bin, factors.left.offsets, SLICE);
         let lanes = match method {
-            Method::Sort => lanes,
+            Method::Sort | Method::SortMixed => lanes,
             Method::Window | Method::Hash => lanes.max(LANES),
             Method::Bitmap | Method::Split => teams.largest,
         };

@@ -3,6 +3,7 @@
 mod bin_search;
 mod row_bin;
 
+use super::places::Places;
 use super::row_bins::{Bin, RowBins};
 use super::row_sizes::{ProductCounts, RowSizes};
 use super::values::KnownRows;
@@ -55,6 +56,8 @@ pub(super) struct PatternSearch<'a> {
     bound: usize,
     bins: RowBins,
     searches: Vec<BinSearch>,
+    /// The places of all products, if rows are sorted and the plan shall have them.
+    pub(super) places: Option<Places>,
 }
 
 impl<'a> PatternSearch<'a> {
@@ -66,11 +69,19 @@ impl<'a> PatternSearch<'a> {
         let (bins, bound) = sorted_rows(backend, factors, &products, algorithm, teams)?;
         let search = |bin: &Bin| {
             let kind = BINS[bin.number - 1];
-            let method = algorithm.method(kind, factors.right.cols);
+            let method = match algorithm.method(kind, factors.right.cols) {
+                Method::Sort if bins.are_single() => Method::SortMixed,
+                method => method,
+            };
             BinSearch::new(backend, factors, &bins, bin, method, kind.lanes(teams), teams)
         };
         let searches = bins.iter().map(search).collect::<Result<_>>()?;
-        Ok(Self { backend, factors, products, bound, bins, searches })
+        Ok(Self { backend, factors, products, bound, bins, searches, places: None })
+    }
+
+    /// True if the columns of all rows with products are sorted.
+    pub(super) fn sorts_all(&self) -> bool {
+        self.searches.iter().all(|search| search.method == Method::SortMixed)
     }
 
     /// Counts the entries of rows; finds their columns too, where there is memory for as many as rows can have.
@@ -164,15 +175,23 @@ impl<'a> PatternSearch<'a> {
     ) -> Result<()> {
         let Factors { left, right } = self.factors;
         let BinSearch { bin, lanes, method, kernel, bitmaps, .. } = search;
+        let sorted = self.places.as_ref().and_then(Places::to_sort);
         let mut launch = self.backend.launch(kernel).range(&bin.rows).size(*lanes);
         if let Some(bitmaps) = bitmaps {
             launch = launch.size(right.cols).size(bitmaps.words);
+        }
+        if *method == Method::SortMixed {
+            launch = launch.size(sorted.map_or(0, |(bits, _)| bits as usize));
         }
         let launch = launch.order(&self.bins).buffer(left.offsets).buffer(left.indices);
         let launch =
             launch.buffer(right.offsets).buffer(right.indices).found(found, counts).early_if(is_apart);
         let launch = match method {
             Method::Window => launch.buffer(&self.products.origins).buffer(&self.products.spans),
+            Method::SortMixed => {
+                let launch = launch.buffer(&self.products.counts.starts);
+                launch.buffer_or_null(sorted.map(|(_, places)| places))
+            }
             Method::Hash => launch.buffer(&self.products.counts.starts),
             Method::Sort | Method::Bitmap | Method::Split => launch,
         };

@@ -68,6 +68,8 @@ impl RowBin {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Method {
     Sort,
+    /// The same for rows of any lengths that a warp sorts.
+    SortMixed,
     Window,
     Hash,
     Bitmap,
@@ -79,6 +81,7 @@ impl Method {
     pub(super) fn entry(self) -> (&'static str, &'static str) {
         match self {
             Self::Sort => ("spgemm_columns", "spgemm_columns_sort"),
+            Self::SortMixed => ("spgemm_columns", "spgemm_columns_sort_mixed"),
             Self::Window => ("spgemm_columns", "spgemm_columns_window"),
             Self::Hash => ("spgemm_columns", "spgemm_columns_hash"),
             Self::Bitmap => ("spgemm_bitmaps", "spgemm_bitmaps_bitmap"),
@@ -130,8 +133,9 @@ pub(super) fn sorted_rows(
     if products.counts.total == 0 {
         return Ok((RowBins::none(), 0));
     }
+    // Rows that are too long for the smallest team are taken by several of these together.
     let are_sorted = algorithm.method(RowBin::Short, factors.right.cols) == Method::Sort;
-    if are_sorted && products.most <= limit(RowBin::Short) {
+    if are_sorted && products.most <= limit(RowBin::Warp) {
         return Ok((RowBins::single(rows), products.bound(backend)?));
     }
     let has_windows = matches!(algorithm, SpgemmAlgorithm::ByRow | SpgemmAlgorithm::Window);

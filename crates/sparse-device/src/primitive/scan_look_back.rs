@@ -1,28 +1,28 @@
 //! The scan of a contiguous array in a single pass, by decoupled look-back.
 
+use super::look_back::Tiles;
+use super::prefix_sum::element;
 use crate::defines::Defines;
-use crate::primitive::look_back::Tiles;
-use crate::primitive::prefix_sum::element;
 use crate::{Device, Kernel, View};
 use sparse_core::Result;
 use sparse_core::op::{ScanElement, ScanKind};
 
 /// The file of the kernel.
-pub(super) const FILE: &str = "scan_look_back";
+pub(crate) const FILE: &str = "scan_look_back";
 
 /// Elements of a tile for each work-item: `ITEMS` of the kernel.
 const ITEMS: usize = 8;
 
 /// The scan of a contiguous array in a single pass.
 #[derive(Debug)]
-pub(super) struct LookBack {
+pub(crate) struct ScanLookBack {
     kernel: Kernel,
     len: usize,
     tiles: Tiles,
 }
 
-impl LookBack {
-    pub(super) fn new<T: ScanElement>(backend: &Device, len: usize) -> Result<Self> {
+impl ScanLookBack {
+    pub(crate) fn new<T: ScanElement>(backend: &Device, len: usize) -> Result<Self> {
         let block = backend.inner.block;
         let defines = Defines::default().set("BLOCK", block).set("ELEMENT", element::<T>());
         Ok(Self {
@@ -33,12 +33,12 @@ impl LookBack {
     }
 
     /// Bytes of the tiles' states.
-    pub(super) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         self.tiles.bytes()
     }
 
     /// Writes the prefix sums of `input` to `output`.
-    pub(super) fn run<T: ScanElement>(
+    pub(crate) fn run<T: ScanElement>(
         &self,
         backend: &Device,
         kind: ScanKind,
