@@ -285,7 +285,10 @@ unsafe impl Driver for CuDriver {
         }
         let source = CuMemory::of(from.0, &self.queue)?.range(from.1, bytes)?;
         let target = CuMemory::of(to.0, &self.queue)?.range(to.1, bytes)?;
-        if self.queue.keep(|named| named.copy(Call::Copy { from: source, to: target, bytes }, from.0, to.0)) {
+        if self
+            .queue
+            .record_call(|named| named.copy(Call::Copy { from: source, to: target, bytes }, from.0, to.0))
+        {
             return Ok(());
         }
         let _enqueues = self.queue.enqueue()?;
@@ -327,7 +330,7 @@ unsafe impl Driver for CuDriver {
         function.check(args)?;
         if self.queue.is_recorded_here() {
             let call = function.call(&self.queue, grid, args)?;
-            if self.queue.keep(|named| named.launch(call, kernel, args)) {
+            if self.queue.record_call(|named| named.launch(call, kernel, args)) {
                 return Ok(());
             }
         }

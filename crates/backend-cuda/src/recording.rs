@@ -86,12 +86,12 @@ impl Named {
 
 impl Queue {
     /// Adds a call to the recording of this thread, if it makes one. True if the call is only listed.
-    pub(crate) fn keep(&self, name: impl FnOnce(&mut Named)) -> bool {
-        let keep = |recording: &mut Recording| {
+    pub(crate) fn record_call(&self, name: impl FnOnce(&mut Named)) -> bool {
+        let add = |recording: &mut Recording| {
             name(&mut recording.named);
             recording.is_list
         };
-        self.recording(keep).unwrap_or(false)
+        self.recording(add).unwrap_or(false)
     }
 
     /// The calls of `work`, which reach nothing.

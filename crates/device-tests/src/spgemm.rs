@@ -252,7 +252,7 @@ pub fn short_rows_of_unlike_lengths_are_those_of_the_reference(library: &Library
     }
 }
 
-/// Rows with so many entries each, in columns far from those of the row before.
+/// Rows with `length` entries each, in columns far from those of the row before.
 fn rows_from(rows: usize, cols: usize, length: impl Fn(usize) -> usize) -> Wide<Host> {
     let length = &length;
     let column = move |row: usize, k: usize| (row * 7919 + k * 31) % cols;

@@ -1,6 +1,6 @@
 //! Handles requests for operations: from the request to its result, at once or by a job.
 //!
-//! What each operation checks and computes is in [`crate::operations`].
+//! The checks and the computation of each operation are in [`crate::operations`].
 
 mod operand_body;
 mod pending;

@@ -33,10 +33,13 @@ const LANES_OF_PLAN: usize = 8;
 /// Work-items of a work-group of a run. Measured on an H200, 2 to 6 unknowns: 0.89 to 1.0 of the time of 256.
 const WORK_ITEMS: usize = 128;
 
-/// Bytes of a pair, of a block's head, and of a product of blocks while lists are made: two pairs, and keys and
-/// positions, each twice.
+/// Bytes of a pair of blocks.
 const PAIR_BYTES: usize = 8;
+
+/// Bytes of the head of a block of C.
 const HEAD_BYTES: usize = 16;
+
+/// Bytes of a product of blocks while lists are made: two pairs, and keys and positions, each twice.
 const BYTES_PER_PRODUCT: usize = 2 * PAIR_BYTES + 4 * 4;
 
 /// The longest rows that a pair's 16 bits count.
@@ -69,8 +72,8 @@ pub(super) fn unknowns(backend: &Device, Factors { left, right }: Factors<'_>) -
 }
 
 impl NodeBlocks {
-    /// Lists the pairs of blocks with so many `unknowns`, unless they take much memory, or memory that is not there, or
-    /// are too many for 32 bits.
+    /// Lists the pairs of blocks of `unknowns` rows each; none if they exceed the limit of scratch memory, do not fit
+    /// in memory, or are too many for 32 bits.
     pub(super) fn new(
         backend: &Device,
         factors: Factors<'_>,

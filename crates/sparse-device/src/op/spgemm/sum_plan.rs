@@ -112,7 +112,7 @@ impl<'a> SumSearch<'a> {
         }
     }
 
-    /// Lists the pairs of blocks with so many `unknowns`, if there is memory for them.
+    /// Lists the pairs of blocks of `unknowns` rows each, if there is memory for them.
     fn in_blocks(
         &self,
         counted: CountedRows,

@@ -148,7 +148,7 @@ impl Device {
         !self.has_few_rows(a) || lanes > 1 && self.fill_half(a.rows * lanes)
     }
 
-    /// True if so many lanes fill half of the device.
+    /// True if this number of lanes fills half of the device.
     pub(super) fn fill_half(&self, lanes: usize) -> bool {
         2 * lanes >= self.caps().compute_units * WARPS_AT_ONCE * LANES
     }

@@ -172,8 +172,8 @@ impl RowLengths {
         }
     }
 
-    /// The algorithm for rows long enough for a work-group each: a few of them for each unit are unequal shares, which
-    /// the merge path evens out where the product lasts much longer than its launches.
+    /// The algorithm for rows long enough for a work-group each: with few rows for each unit some have more of them
+    /// than others, which the merge path evens out where the product lasts much longer than its launches.
     fn of_long_rows(self, units: usize, limits: &LongRowsThresholds) -> RowAlgorithm {
         let are_few = self.rows <= units * limits.merge_rows_per_unit;
         let are_many_entries = self.nnz >= units * limits.merge_entries_per_unit;
