@@ -1,8 +1,8 @@
 //! Backends: a backend is one context and one in-order queue of a device.
 
+use crate::checks::{check_context, check_size};
 use crate::error::{Error, Result};
 use crate::huge_pages::advise_huge_pages;
-use crate::op::checks::{check_context, check_size};
 use crate::space::{ContextId, Element, Space, View as _, ViewMut as _};
 use bytemuck::allocation::try_zeroed_vec;
 use std::any::Any;

@@ -10,6 +10,7 @@
 
 pub mod backend;
 pub mod catalog;
+mod checks;
 pub mod error;
 pub mod format;
 pub mod graph;

@@ -65,8 +65,8 @@ pub use select::{IntoSelection, Places, Selection, inverse_permutation};
 pub use sell::{Sell, SellLayout, SellPattern};
 
 use crate::backend::{Backend, Buf, SpaceOf, ViewOf};
+use crate::checks::check_context;
 use crate::error::{Error, Result};
-use crate::op::checks::check_context;
 use crate::scalar::Scalar;
 use crate::space::{Buffer, ContextId, Element, Host, Space, View};
 use std::fmt::Debug;

@@ -1,8 +1,8 @@
 //! Coefficients of vector operations, in host or device memory.
 
-use super::checks::{check_context, check_size};
 use super::trisolve::quotient;
 use crate::backend::{Backend, SpaceOf};
+use crate::checks::{check_context, check_size};
 use crate::error::Result;
 use crate::scalar::{Accumulator, Scalar};
 use crate::space::{Host, Space, View};

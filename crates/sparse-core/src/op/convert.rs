@@ -14,7 +14,7 @@
 //! Explicit zeros are entries and stay. COO → CSR, CSR ↔ CSC and those of batches give sorted indices; the others keep
 //! the order that entries have within a row.
 
-use super::checks::Bound;
+use super::bound_pattern::BoundPattern;
 use crate::backend::{Backend, SpaceOf};
 use crate::error::Result;
 use crate::format::{
@@ -141,7 +141,7 @@ where
     To: SparseFormat<Space = SpaceOf<B>>,
 {
     backend: B,
-    bound: Bound,
+    bound: BoundPattern,
     kernel: B::Plan,
     target: PhantomData<fn() -> To>,
 }
@@ -169,7 +169,7 @@ where
     /// [`WrongContext`](crate::Error::WrongContext) if `from` is in another context; else those of
     /// [`ConvertKernel::plan_convert`].
     pub fn new(backend: &B, from: &From, layout: &From::Layout, options: &PlanOptions) -> Result<Self> {
-        let bound = Bound::new(From::NAME, backend.context(), from.context(), from.pattern_id())?;
+        let bound = BoundPattern::new(From::NAME, backend.context(), from.context(), from.pattern_id())?;
         let kernel = backend.plan_convert(from, layout, options)?;
         Ok(Self { backend: backend.clone(), bound, kernel, target: PhantomData })
     }
@@ -192,7 +192,7 @@ where
     /// [`PlanMismatch`](crate::Error::PlanMismatch) for another pattern; else those of [`ConvertKernel::run_convert`].
     pub fn run(&mut self, from: &From) -> Result<To> {
         self.bound.check(from.pattern_id())?;
-        // SAFETY: the plan was made for this pattern, and `Bound::new` checked its context.
+        // SAFETY: the plan was made for this pattern, and `BoundPattern::new` checked its context.
         unsafe { self.backend.run_convert(&mut self.kernel, from) }
     }
 

@@ -3,9 +3,9 @@
 //! CSC of A is CSR of Aᵀ, and the transpose of a dense view is free: one kernel serves both. Indices come out sorted
 //! and unique on every backend.
 
-use super::checks::check_context;
 use super::{ConvertKernel, ConvertPlan, RealOf};
 use crate::backend::{Backend, Buf, SpaceOf};
+use crate::checks::check_context;
 use crate::error::{Error, Result, check_allocation, checked_product};
 use crate::format::{
     Axis, BatchCompressed, Compressed, Coo, Csr, DenseBatchView, DenseView, IndexOrder, Order, Row,

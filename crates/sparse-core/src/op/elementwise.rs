@@ -11,8 +11,9 @@
 //! [`PrunePlan`](super::PrunePlan) removes them. A factor of 0 does not read the values that it multiplies.
 
 use super::AccOf;
-use super::checks::{Bound, check_size};
+use super::bound_pattern::BoundPattern;
 use crate::backend::{Backend, SpaceOf};
+use crate::checks::check_size;
 use crate::error::Result;
 use crate::format::SparseFormat;
 use crate::plan::{Algorithm, Choice, KernelPlan, PlanOptions};
@@ -118,8 +119,8 @@ pub trait ElementwiseKernel<M: SparseFormat<Space = SpaceOf<Self>>>: Backend {
 #[derive(Debug)]
 pub struct ElementwisePlan<B: ElementwiseKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> {
     backend: B,
-    a: Bound,
-    b: Bound,
+    a: BoundPattern,
+    b: BoundPattern,
     kernel: B::Plan,
 }
 
@@ -130,7 +131,7 @@ impl<B: ElementwiseKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> ElementwisePl
     /// [`WrongContext`](crate::Error::WrongContext) if an operand is in another context; [`Shape`](crate::Error::Shape)
     /// if the shapes differ; else those of [`ElementwiseKernel::plan_elementwise`].
     pub fn new(backend: &B, op: Elementwise, a: &M, b: &M, options: &PlanOptions) -> Result<Self> {
-        let bind = |m: &M| Bound::new(op.name(), backend.context(), m.context(), m.pattern_id());
+        let bind = |m: &M| BoundPattern::new(op.name(), backend.context(), m.context(), m.pattern_id());
         let (bound_a, bound_b) = (bind(a)?, bind(b)?);
         check_size(op.name(), "the number of rows of B", a.nrows(), b.nrows())?;
         check_size(op.name(), "the number of columns of B", a.ncols(), b.ncols())?;
@@ -158,7 +159,7 @@ impl<B: ElementwiseKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> ElementwisePl
     pub fn run(&mut self, alpha: AccOf<M>, a: &M, beta: AccOf<M>, b: &M) -> Result<M> {
         self.a.check(a.pattern_id())?;
         self.b.check(b.pattern_id())?;
-        // SAFETY: the plan was made for these patterns, and `Bound::new` checked their context.
+        // SAFETY: the plan was made for these patterns, and `BoundPattern::new` checked their context.
         unsafe { self.backend.run_elementwise(&mut self.kernel, alpha, a, beta, b) }
     }
 

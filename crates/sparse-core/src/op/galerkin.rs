@@ -1,8 +1,8 @@
 //! `C ← R·A·P`: the Galerkin product of multigrid methods.
 
-use super::checks::check_size;
 use super::spgemm::{SpgemmKernel, SpgemmPlan};
 use crate::backend::SpaceOf;
+use crate::checks::check_size;
 use crate::error::Result;
 use crate::format::SparseFormat;
 use crate::plan::PlanOptions;

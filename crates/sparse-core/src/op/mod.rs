@@ -3,7 +3,7 @@
 //! Shapes, contexts and pattern identity are checked once, in the plan; the kernel trait's method is `unsafe`, because
 //! it is public and checks nothing again. A backend that lacks an operation does not implement its trait.
 
-pub(crate) mod checks;
+mod bound_pattern;
 mod coefficient;
 pub mod convert;
 pub mod dense_to_csr;

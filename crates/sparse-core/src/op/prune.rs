@@ -1,7 +1,7 @@
 //! Pruning: a copy without the entries that are zero or small; the only operation that removes entries.
 
 use super::Keep;
-use super::checks::Bound;
+use super::bound_pattern::BoundPattern;
 use crate::backend::{Backend, SpaceOf};
 use crate::error::Result;
 use crate::format::SparseFormat;
@@ -35,7 +35,7 @@ pub trait PruneKernel<M: SparseFormat<Space = SpaceOf<Self>>>: Backend {
 #[derive(Debug)]
 pub struct PrunePlan<B: PruneKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> {
     backend: B,
-    bound: Bound,
+    bound: BoundPattern,
     kernel: B::Plan,
 }
 
@@ -46,7 +46,7 @@ impl<B: PruneKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> PrunePlan<B, M> {
     /// [`WrongContext`](crate::Error::WrongContext) if `a` is in another context; else those of
     /// [`PruneKernel::plan_prune`].
     pub fn new(backend: &B, a: &M, options: &PlanOptions) -> Result<Self> {
-        let bound = Bound::new("prune", backend.context(), a.context(), a.pattern_id())?;
+        let bound = BoundPattern::new("prune", backend.context(), a.context(), a.pattern_id())?;
         let kernel = backend.plan_prune(a, options)?;
         Ok(Self { backend: backend.clone(), bound, kernel })
     }
@@ -68,7 +68,7 @@ impl<B: PruneKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> PrunePlan<B, M> {
     /// [`PlanMismatch`](crate::Error::PlanMismatch) for another pattern.
     pub fn run(&mut self, a: &M, keep: Keep<M::Scalar>) -> Result<M> {
         self.bound.check(a.pattern_id())?;
-        // SAFETY: the plan was made for this pattern, and `Bound::new` checked its context.
+        // SAFETY: the plan was made for this pattern, and `BoundPattern::new` checked its context.
         unsafe { self.backend.run_prune(&mut self.kernel, a, keep) }
     }
 

@@ -17,7 +17,7 @@
 //! with NaN gives NaN. Variances read a line twice, so that nothing cancels; 2-norms too, so that no square overflows.
 
 use super::RealOf;
-use super::checks::Bound;
+use super::bound_pattern::BoundPattern;
 use crate::backend::{Backend, SpaceOf, ViewMutOf};
 use crate::error::{Error, Result};
 use crate::format::{Axis, Compressed, SparseFormat};
@@ -267,7 +267,7 @@ pub trait ReduceKernel<M: StoredLines<Space = SpaceOf<Self>>>: Backend {
 #[derive(Debug)]
 pub struct ReducePlan<B: ReduceKernel<M>, M: StoredLines<Space = SpaceOf<B>>> {
     backend: B,
-    bound: Bound,
+    bound: BoundPattern,
     kernel: B::Plan,
 }
 
@@ -278,7 +278,7 @@ impl<B: ReduceKernel<M>, M: StoredLines<Space = SpaceOf<B>>> ReducePlan<B, M> {
     /// [`WrongContext`](crate::Error::WrongContext) if `a` is in another context; those of [`Reduction::check`] and of
     /// [`ReduceKernel::plan_reduce`].
     pub fn new(backend: &B, by: Reduction, a: &M, options: &PlanOptions) -> Result<Self> {
-        let bound = Bound::new("reduce", backend.context(), a.context(), a.pattern_id())?;
+        let bound = BoundPattern::new("reduce", backend.context(), a.context(), a.pattern_id())?;
         by.check(M::Scalar::DTYPE, a.lines())?;
         let kernel = backend.plan_reduce(by, a, options)?;
         Ok(Self { backend: backend.clone(), bound, kernel })

@@ -1,6 +1,6 @@
 //! Statistics of row lengths, which plans use to choose algorithms.
 
-use super::checks::Bound;
+use super::bound_pattern::BoundPattern;
 use crate::backend::{Backend, SpaceOf};
 use crate::error::Result;
 use crate::format::SparseFormat;
@@ -34,7 +34,7 @@ pub trait RowStatisticsKernel<M: SparseFormat<Space = SpaceOf<Self>>>: Backend {
 #[derive(Debug)]
 pub struct RowStatisticsPlan<B: RowStatisticsKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> {
     backend: B,
-    bound: Bound,
+    bound: BoundPattern,
     kernel: B::Plan,
 }
 
@@ -45,7 +45,7 @@ impl<B: RowStatisticsKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> RowStatisti
     /// [`WrongContext`](crate::Error::WrongContext) if `a` is in another context; else those of
     /// [`RowStatisticsKernel::plan_row_statistics`].
     pub fn new(backend: &B, a: &M, options: &PlanOptions) -> Result<Self> {
-        let bound = Bound::new("row_statistics", backend.context(), a.context(), a.pattern_id())?;
+        let bound = BoundPattern::new("row_statistics", backend.context(), a.context(), a.pattern_id())?;
         let kernel = backend.plan_row_statistics(a, options)?;
         Ok(Self { backend: backend.clone(), bound, kernel })
     }
@@ -66,7 +66,7 @@ impl<B: RowStatisticsKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> RowStatisti
     /// [`PlanMismatch`](crate::Error::PlanMismatch) for another pattern.
     pub fn run(&mut self, a: &M) -> Result<RowStatistics> {
         self.bound.check(a.pattern_id())?;
-        // SAFETY: the plan was made for this pattern, and `Bound::new` checked its context.
+        // SAFETY: the plan was made for this pattern, and `BoundPattern::new` checked its context.
         unsafe { self.backend.run_row_statistics(&mut self.kernel, a) }
     }
 

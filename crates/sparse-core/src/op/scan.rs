@@ -7,8 +7,8 @@
 //! TPS and HPS of one array give the same numbers by different steps. The exclusive form is the same order shifted by
 //! one, zero first. Sums wrap in two's complement, as on devices.
 
-use super::checks::{check_context, check_size};
 use crate::backend::{Backend, ViewMutOf, ViewOf};
+use crate::checks::{check_context, check_size};
 use crate::error::{Result, checked_product};
 use crate::index::Index;
 use crate::plan::{Algorithm, Choice, KernelPlan, PlanOptions};

@@ -36,7 +36,7 @@
 //! `k·s·m` of U are read or written once; of V at least `k·s·n`, and at most `k·s·nnz` where no row of it stays in a
 //! cache.
 
-use super::checks::Bound;
+use super::bound_pattern::BoundPattern;
 use super::{AccOf, Coefficient, VectorKernel};
 use crate::backend::{Backend, SpaceOf, ViewMutOf};
 use crate::error::Result;
@@ -133,7 +133,7 @@ pub trait SddmmKernel<M: SparseFormat<Space = SpaceOf<Self>>>: Backend {
 #[derive(Debug)]
 pub struct SddmmPlan<B: SddmmKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> {
     backend: B,
-    bound: Bound,
+    bound: BoundPattern,
     inner: usize,
     kernel: B::Plan,
 }
@@ -159,7 +159,7 @@ where
     /// [`WrongContext`](crate::Error::WrongContext) if `p` is in another context; else those of
     /// [`SddmmKernel::plan_sddmm`].
     pub fn new(backend: &B, p: &M, sampling: Sampling, inner: usize, options: &PlanOptions) -> Result<Self> {
-        let bound = Bound::new("sddmm", backend.context(), p.context(), p.pattern_id())?;
+        let bound = BoundPattern::new("sddmm", backend.context(), p.context(), p.pattern_id())?;
         let kernel = backend.plan_sddmm(p, sampling, inner, options)?;
         Ok(Self { backend: backend.clone(), bound, inner, kernel })
     }

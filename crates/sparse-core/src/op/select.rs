@@ -1,6 +1,6 @@
 //! Selection: the elements in chosen rows and columns, in the order in which they are chosen.
 
-use super::checks::Bound;
+use super::bound_pattern::BoundPattern;
 use crate::backend::{Backend, SpaceOf};
 use crate::error::Result;
 use crate::format::{IntoSelection, Selection, SparseFormat};
@@ -42,7 +42,7 @@ pub trait SelectKernel<M: SparseFormat<Space = SpaceOf<Self>>>: Backend {
 #[derive(Debug)]
 pub struct SelectPlan<B: SelectKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> {
     backend: B,
-    bound: Bound,
+    bound: BoundPattern,
     kernel: B::Plan,
 }
 
@@ -60,7 +60,7 @@ impl<B: SelectKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> SelectPlan<B, M> {
         cols: impl IntoSelection<'s>,
         options: &PlanOptions,
     ) -> Result<Self> {
-        let bound = Bound::new("select", backend.context(), a.context(), a.pattern_id())?;
+        let bound = BoundPattern::new("select", backend.context(), a.context(), a.pattern_id())?;
         let (rows, cols) = (rows.into_selection(a.nrows()), cols.into_selection(a.ncols()));
         rows.check_below("row", a.nrows())?;
         cols.check_below("column", a.ncols())?;
@@ -84,7 +84,7 @@ impl<B: SelectKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> SelectPlan<B, M> {
     /// [`PlanMismatch`](crate::Error::PlanMismatch) for another pattern; else those of [`SelectKernel::run_select`].
     pub fn run(&mut self, a: &M) -> Result<M> {
         self.bound.check(a.pattern_id())?;
-        // SAFETY: the plan was made for this pattern, and `Bound::new` checked its context.
+        // SAFETY: the plan was made for this pattern, and `BoundPattern::new` checked its context.
         unsafe { self.backend.run_select(&mut self.kernel, a) }
     }
 

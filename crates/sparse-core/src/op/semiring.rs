@@ -9,10 +9,10 @@
 //! reference and the CPU, for CSR. It is compiled in the calling program, for the types of the call.
 
 use crate::backend::Backend;
+use crate::checks::check_size;
 use crate::error::{Result, checked_product};
 use crate::format::Csr;
 use crate::index::Index;
-use crate::op::checks::check_size;
 use crate::scalar::{Real, Scalar};
 use crate::space::Host;
 use std::fmt::{self, Debug, Formatter};

@@ -15,7 +15,7 @@
 //! and SpMM on one pattern. Memory traffic: values are read once from memory and again from a cache, Y is written once.
 
 use super::RealOf;
-use super::checks::Bound;
+use super::bound_pattern::BoundPattern;
 use super::reduce::StoredLines;
 use crate::backend::{Backend, SpaceOf, ViewMutOf};
 use crate::error::{Error, Result};
@@ -79,7 +79,7 @@ pub trait SoftmaxKernel<M: StoredLines<Space = SpaceOf<Self>>>: Backend {
 #[derive(Debug)]
 pub struct SoftmaxPlan<B: SoftmaxKernel<M>, M: StoredLines<Space = SpaceOf<B>>> {
     backend: B,
-    bound: Bound,
+    bound: BoundPattern,
     kernel: B::Plan,
 }
 
@@ -90,7 +90,7 @@ impl<B: SoftmaxKernel<M>, M: StoredLines<Space = SpaceOf<B>>> SoftmaxPlan<B, M> 
     /// [`WrongContext`](Error::WrongContext) if `a` is in another context; [`Unsupported`](Error::Unsupported) for
     /// complex values; those of [`SoftmaxKernel::plan_softmax`].
     pub fn new(backend: &B, a: &M, options: &PlanOptions) -> Result<Self> {
-        let bound = Bound::new("softmax", backend.context(), a.context(), a.pattern_id())?;
+        let bound = BoundPattern::new("softmax", backend.context(), a.context(), a.pattern_id())?;
         if M::Scalar::DTYPE.is_complex() {
             return Err(Error::unsupported("the softmax of complex numbers", "they have no order"));
         }

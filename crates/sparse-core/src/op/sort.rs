@@ -1,6 +1,6 @@
 //! Sorting: a copy whose indices ascend; entries with one coordinate keep their order.
 
-use super::checks::Bound;
+use super::bound_pattern::BoundPattern;
 use crate::backend::{Backend, SpaceOf};
 use crate::error::Result;
 use crate::format::SparseFormat;
@@ -34,7 +34,7 @@ pub trait SortKernel<M: SparseFormat<Space = SpaceOf<Self>>>: Backend {
 #[derive(Debug)]
 pub struct SortPlan<B: SortKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> {
     backend: B,
-    bound: Bound,
+    bound: BoundPattern,
     kernel: B::Plan,
 }
 
@@ -45,7 +45,7 @@ impl<B: SortKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> SortPlan<B, M> {
     /// [`WrongContext`](crate::Error::WrongContext) if `a` is in another context; else those of
     /// [`SortKernel::plan_sort`].
     pub fn new(backend: &B, a: &M, options: &PlanOptions) -> Result<Self> {
-        let bound = Bound::new("sort", backend.context(), a.context(), a.pattern_id())?;
+        let bound = BoundPattern::new("sort", backend.context(), a.context(), a.pattern_id())?;
         let kernel = backend.plan_sort(a, options)?;
         Ok(Self { backend: backend.clone(), bound, kernel })
     }
@@ -66,7 +66,7 @@ impl<B: SortKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> SortPlan<B, M> {
     /// [`PlanMismatch`](crate::Error::PlanMismatch) for another pattern.
     pub fn run(&mut self, a: &M) -> Result<M> {
         self.bound.check(a.pattern_id())?;
-        // SAFETY: the plan was made for this pattern, and `Bound::new` checked its context.
+        // SAFETY: the plan was made for this pattern, and `BoundPattern::new` checked its context.
         unsafe { self.backend.run_sort(&mut self.kernel, a) }
     }
 

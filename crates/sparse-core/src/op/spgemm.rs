@@ -1,7 +1,8 @@
 //! `C ← A·B`: sparse matrix times sparse matrix.
 
-use super::checks::{Bound, check_context, check_size};
+use super::bound_pattern::BoundPattern;
 use crate::backend::{Backend, SpaceOf};
+use crate::checks::{check_context, check_size};
 use crate::error::{Error, Result};
 use crate::format::estimate::Sizes;
 use crate::format::{Axis, Compressed, CompressedPattern, PatternId, SparseFormat};
@@ -177,8 +178,8 @@ pub fn mask_pattern<A: Axis, T: Scalar, S: Space, I: Index, O: Index>(
 #[derive(Debug)]
 pub struct SpgemmPlan<B: SpgemmKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> {
     backend: B,
-    a: Bound,
-    b: Bound,
+    a: BoundPattern,
+    b: BoundPattern,
     kernel: B::Plan,
     matrix: PhantomData<fn() -> M>,
 }
@@ -229,7 +230,8 @@ impl<B: SpgemmKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> SpgemmPlan<B, M> {
 
     fn of(backend: &B, a: &M, b: &M, mask: Option<&M>, options: &PlanOptions) -> Result<Self> {
         check_factors(backend, a, b)?;
-        let bound = |matrix: &M| Bound::new(OP, backend.context(), matrix.context(), matrix.pattern_id());
+        let bound =
+            |matrix: &M| BoundPattern::new(OP, backend.context(), matrix.context(), matrix.pattern_id());
         // SAFETY: shapes and contexts were checked.
         let kernel = unsafe { backend.plan_spgemm(a, b, mask, options)? };
         Ok(Self { backend: backend.clone(), a: bound(a)?, b: bound(b)?, kernel, matrix: PhantomData })

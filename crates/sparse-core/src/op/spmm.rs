@@ -1,6 +1,6 @@
 //! `C ← alpha·op(A)·B + beta·C`: sparse matrix times dense matrix.
 
-use super::checks::Bound;
+use super::bound_pattern::BoundPattern;
 use super::{AccOf, Op, VectorKernel};
 use crate::backend::{Backend, SpaceOf};
 use crate::error::Result;
@@ -49,7 +49,7 @@ pub trait SpmmKernel<M: SparseFormat<Space = SpaceOf<Self>>>: Backend {
 #[derive(Debug)]
 pub struct SpmmPlan<B: SpmmKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> {
     backend: B,
-    bound: Bound,
+    bound: BoundPattern,
     op: Op,
     columns: usize,
     kernel: B::Plan,
@@ -76,7 +76,7 @@ where
     /// [`WrongContext`](crate::Error::WrongContext) if `a` is in another context; else those of
     /// [`SpmmKernel::plan_spmm`].
     pub fn new(backend: &B, a: &M, op: Op, columns: usize, options: &PlanOptions) -> Result<Self> {
-        let bound = Bound::new("spmm", backend.context(), a.context(), a.pattern_id())?;
+        let bound = BoundPattern::new("spmm", backend.context(), a.context(), a.pattern_id())?;
         let kernel = backend.plan_spmm(a, op, columns, options)?;
         Ok(Self { backend: backend.clone(), bound, op, columns, kernel })
     }

@@ -14,7 +14,7 @@
 //! argument: the position of the entry among all of A that gave it, the first of several equal ones and the first NaN,
 //! and the nnz of A for a row without entries, as `torch_scatter` has it.
 
-use super::checks::Bound;
+use super::bound_pattern::BoundPattern;
 use crate::DType;
 use crate::backend::{Backend, SpaceOf};
 use crate::error::{Error, Result};
@@ -156,7 +156,7 @@ pub trait SpmmReduceKernel<M: SparseFormat<Space = SpaceOf<Self>>>: Backend {
 #[derive(Debug)]
 pub struct SpmmReducePlan<B: SpmmReduceKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> {
     backend: B,
-    bound: Bound,
+    bound: BoundPattern,
     by: Aggregation,
     columns: usize,
     kernel: B::Plan,
@@ -169,7 +169,7 @@ impl<B: SpmmReduceKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> SpmmReducePlan
     /// [`WrongContext`](Error::WrongContext) if `a` is in another context; those of [`Aggregation::check`] and of
     /// [`SpmmReduceKernel::plan_spmm_reduce`].
     pub fn new(backend: &B, by: Aggregation, a: &M, columns: usize, options: &PlanOptions) -> Result<Self> {
-        let bound = Bound::new(OP, backend.context(), a.context(), a.pattern_id())?;
+        let bound = BoundPattern::new(OP, backend.context(), a.context(), a.pattern_id())?;
         by.check(M::Scalar::DTYPE)?;
         let kernel = backend.plan_spmm_reduce(by, a, columns, options)?;
         Ok(Self { backend: backend.clone(), bound, by, columns, kernel })

@@ -1,6 +1,6 @@
 //! `y ← alpha·op(A)·x + beta·y`: sparse matrix times dense vector.
 
-use super::checks::Bound;
+use super::bound_pattern::BoundPattern;
 use super::{AccOf, Op, VectorKernel};
 use crate::backend::{Backend, SpaceOf, ViewMutOf, ViewOf};
 use crate::error::Result;
@@ -65,7 +65,7 @@ pub trait SpmvKernel<M: SparseFormat<Space = SpaceOf<Self>>>: Backend {
 #[derive(Debug)]
 pub struct SpmvPlan<B: SpmvKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> {
     backend: B,
-    bound: Bound,
+    bound: BoundPattern,
     op: Op,
     kernel: B::Plan,
 }
@@ -92,7 +92,7 @@ where
     /// [`WrongContext`](crate::Error::WrongContext) if `a` is in another context; else those of
     /// [`SpmvKernel::plan_spmv`].
     pub fn new(backend: &B, a: &M, op: Op, options: &PlanOptions) -> Result<Self> {
-        let bound = Bound::new("spmv", backend.context(), a.context(), a.pattern_id())?;
+        let bound = BoundPattern::new("spmv", backend.context(), a.context(), a.pattern_id())?;
         let kernel = backend.plan_spmv(a, op, options)?;
         Ok(Self { backend: backend.clone(), bound, op, kernel })
     }

@@ -1,6 +1,6 @@
 //! Any sparse format to a dense matrix; duplicates are added in storage order.
 
-use super::checks::Bound;
+use super::bound_pattern::BoundPattern;
 use crate::backend::{Backend, SpaceOf};
 use crate::error::Result;
 use crate::format::{DenseViewMut, SparseFormat};
@@ -41,7 +41,7 @@ pub trait ToDenseKernel<M: SparseFormat<Space = SpaceOf<Self>>>: Backend {
 #[derive(Debug)]
 pub struct ToDensePlan<B: ToDenseKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> {
     backend: B,
-    bound: Bound,
+    bound: BoundPattern,
     kernel: B::Plan,
 }
 
@@ -64,7 +64,7 @@ impl<B: ToDenseKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> ToDensePlan<B, M>
     /// [`WrongContext`](crate::Error::WrongContext) if `a` is in another context; else those of
     /// [`ToDenseKernel::plan_to_dense`].
     pub fn new(backend: &B, a: &M, options: &PlanOptions) -> Result<Self> {
-        let bound = Bound::new("to_dense", backend.context(), a.context(), a.pattern_id())?;
+        let bound = BoundPattern::new("to_dense", backend.context(), a.context(), a.pattern_id())?;
         let kernel = backend.plan_to_dense(a, options)?;
         Ok(Self { backend: backend.clone(), bound, kernel })
     }

@@ -1,8 +1,9 @@
 //! `op(A)·x = b` for triangular A: forward and back substitution.
 
 use super::Op;
-use super::checks::{Bound, check_context, check_size};
+use super::bound_pattern::BoundPattern;
 use crate::backend::{SpaceOf, ViewMutOf, ViewOf};
+use crate::checks::{check_context, check_size};
 use crate::error::{Error, Result, check_square};
 use crate::format::{DenseView, DenseViewMut, Order, SparseFormat};
 use crate::plan::{Algorithm, Choice, KernelPlan, PlanOptions};
@@ -237,7 +238,7 @@ pub trait TrisolveKernel<M: SparseFormat<Space = SpaceOf<Self>>>: crate::Backend
 #[derive(Debug)]
 pub struct TrisolvePlan<B: TrisolveKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> {
     backend: B,
-    bound: Bound,
+    bound: BoundPattern,
     order: usize,
     kernel: B::Plan,
 }
@@ -262,7 +263,7 @@ impl<B: TrisolveKernel<M>, M: SparseFormat<Space = SpaceOf<B>>> TrisolvePlan<B, 
         let (rows, cols) = (a.nrows(), a.ncols());
         check_context(OP, "the matrix", backend.context(), a.context())?;
         check_square(OP, (rows, cols))?;
-        let bound = Bound::new(OP, backend.context(), a.context(), a.pattern_id())?;
+        let bound = BoundPattern::new(OP, backend.context(), a.context(), a.pattern_id())?;
         // SAFETY: shape and context were checked.
         let kernel = unsafe { backend.plan_trisolve(a, system, options)? };
         Ok(Self { backend: backend.clone(), bound, order: rows, kernel })

@@ -11,9 +11,9 @@ pub use conjugate_gradient::{GradientAdvance, GradientStep, GradientTurn};
 pub use kernel::VectorKernel;
 pub use plan::VectorPlan;
 
-use super::checks::{check_context, check_size};
 use super::{Coefficient, RealOf};
 use crate::backend::{ViewMutOf, ViewOf};
+use crate::checks::{check_context, check_size};
 use crate::error::Result;
 use crate::scalar::Scalar;
 use crate::space::{View, ViewMut};

@@ -2,9 +2,9 @@
 
 use super::{GradientAdvance, GradientStep, GradientTurn, VectorKernel};
 use crate::backend::{Buf, ViewMutOf, ViewOf};
+use crate::checks::{check_context, check_size};
 use crate::error::Result;
 use crate::op::CoefficientOf;
-use crate::op::checks::{check_context, check_size};
 use crate::scalar::Scalar;
 use crate::space::{ContextId, View, ViewMut};
 

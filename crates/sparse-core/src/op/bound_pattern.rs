@@ -1,18 +1,19 @@
-//! Checks of operands before a plan is made or runs: its pattern, their sizes and their contexts.
+//! The pattern that a plan was made for, and the checks of its operands against it.
 
+use crate::checks::{check_context, check_contexts, check_size};
 use crate::error::{Error, Result};
 use crate::format::PatternId;
 use crate::space::ContextId;
 
 /// A pattern that a plan was made for. Has no type parameter, so that checks are compiled once.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Bound {
+pub(super) struct BoundPattern {
     op: &'static str,
     context: ContextId,
     pattern: PatternId,
 }
 
-impl Bound {
+impl BoundPattern {
     /// Binds to the pattern of a matrix in the context `found`, which must be the backend's.
     pub(super) fn new(
         op: &'static str,
@@ -49,34 +50,4 @@ impl Bound {
         }
         check_contexts(self.op, self.context, contexts)
     }
-}
-
-/// An error unless an operand is in the backend's context.
-pub(crate) fn check_context(
-    op: &'static str,
-    operand: &'static str,
-    expected: ContextId,
-    found: ContextId,
-) -> Result<()> {
-    if expected == found {
-        return Ok(());
-    }
-    Err(Error::WrongContext { op, operand, expected: expected.number(), found: found.number() })
-}
-
-/// An error unless all operands are in the backend's context.
-pub(super) fn check_contexts(
-    op: &'static str,
-    expected: ContextId,
-    operands: &[(&'static str, ContextId)],
-) -> Result<()> {
-    operands.iter().try_for_each(|&(operand, found)| check_context(op, operand, expected, found))
-}
-
-/// An error unless an operand has the expected size.
-pub(crate) fn check_size(op: &'static str, what: &str, expected: usize, found: usize) -> Result<()> {
-    if expected == found {
-        return Ok(());
-    }
-    Err(Error::shape(op, format_args!("{what} is {found} where {expected} is needed")))
 }
