@@ -1,9 +1,10 @@
 //! Lanes of a warp, and words: the 16-byte loads of a lane.
 
-use crate::launch::WARPS_AT_ONCE;
-
 /// Lanes of a warp, in the kernels that give a row to one.
 pub(crate) const LANES: usize = 32;
+
+/// Warps that a compute unit of a GPU runs at once.
+pub(crate) const WARPS_AT_ONCE: usize = 64;
 
 /// The first number of lanes per row with which all rows run at the same time on `units` compute units.
 pub(crate) fn lanes_at_once(numbers: &[usize], rows: usize, units: usize) -> Option<usize> {

@@ -8,7 +8,7 @@ use crate::buffer::{RawBuffer, View};
 use crate::defines::Defines;
 use crate::device::Device;
 use crate::driver::{Arg, Grid, Kernel, Memory, Value};
-use crate::lanes::{LANES, WORD_BYTES};
+use crate::lanes::{LANES, WARPS_AT_ONCE, WORD_BYTES};
 use crate::operand::{DenseOperand, Pointer};
 use sparse_core::op::Coefficient;
 use sparse_core::{Backend, Caps, DType, Element, Error, Result, Scalar};
@@ -20,8 +20,6 @@ const GROUPS_PER_UNIT: usize = 32;
 /// better than strides do; a CPU's runtime has an overhead per group.
 const WARPS_PER_UNIT: usize = 8192;
 const WARPS_PER_CPU_UNIT: usize = 256;
-/// Warps that a compute unit of a GPU runs at once.
-pub(crate) const WARPS_AT_ONCE: usize = 64;
 
 /// Arguments of most kernels, so that a launch allocates once.
 const MAX_ARGUMENTS: usize = 16;

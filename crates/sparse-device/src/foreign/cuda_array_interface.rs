@@ -1,6 +1,7 @@
 //! The CUDA array interface, version 3: the dictionary `__cuda_array_interface__` of Python's libraries.
 
-use super::{ForeignArray, MemoryKind, WHAT};
+use super::array::WHAT;
+use super::{ForeignArray, MemoryKind};
 use sparse_core::{DType, Error, Result};
 
 impl ForeignArray {

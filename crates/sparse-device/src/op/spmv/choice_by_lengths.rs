@@ -7,8 +7,7 @@ use super::thresholds::{
     DeltaThresholds, FewRowsThresholds, ListedRowsThresholds, LongRowsThresholds, ManyRowsThresholds,
     SpmvThresholds,
 };
-use crate::lanes::LANES;
-use crate::launch::WARPS_AT_ONCE;
+use crate::lanes::{LANES, WARPS_AT_ONCE};
 use crate::primitive::raw::RawCompressed;
 use crate::primitive::row_lengths::LazyRowLengths;
 use sparse_core::Result;
