@@ -23,36 +23,41 @@ pub(super) fn memory_rates(threads: usize) -> (f64, f64) {
     let (least, least_of_all) = MEMORY_BYTES;
     let words = least.max(least_of_all / threads) / size_of::<u64>();
     let all_are_ready = Barrier::new(threads);
-    let rates_of_thread = || {
-        // Ones, since the system maps zeros to no memory until they are written.
-        let (memory, mut slot) = (vec![1_u64; words], vec![1_u64; SLOT_WORDS]);
-        let rate = |pass: &mut dyn FnMut(&[u64])| {
-            let mut shortest = Duration::MAX;
-            for _ in 0..MEMORY_PASSES {
-                flush_from_caches(&memory);
-                all_are_ready.wait();
-                let started = Instant::now();
-                pass(black_box(&memory));
-                shortest = shortest.min(started.elapsed());
-            }
-            size_of_val(&memory[..]) as f64 / shortest.as_secs_f64().max(1e-9)
-        };
-        let read = rate(&mut |memory| {
-            black_box(memory.iter().fold(0_u64, |sum, word| sum.wrapping_add(*word)));
-        });
-        let copy = rate(&mut |memory| {
-            for part in memory.chunks(SLOT_WORDS) {
-                black_box(&mut slot[..part.len()]).copy_from_slice(part);
-            }
-        });
-        (read, copy)
-    };
     thread::scope(|scope| {
-        let others: Vec<_> = (1..threads).map(|_| scope.spawn(rates_of_thread)).collect();
-        let own = rates_of_thread();
+        let others: Vec<_> =
+            (1..threads).map(|_| scope.spawn(|| rates_of_thread(words, &all_are_ready))).collect();
+        let own = rates_of_thread(words, &all_are_ready);
         let others = others.into_iter().filter_map(|other| other.join().ok());
         others.fold(own, |sum, rates| (sum.0 + rates.0, sum.1 + rates.1))
     })
+}
+
+/// The rates of one thread, which begins each pass when all are ready.
+fn rates_of_thread(words: usize, all_are_ready: &Barrier) -> (f64, f64) {
+    // Ones, since the system maps zeros to no memory until they are written.
+    let (memory, mut slot) = (vec![1_u64; words], vec![1_u64; SLOT_WORDS]);
+    let read = pass_rate(&memory, all_are_ready, |memory| {
+        black_box(memory.iter().fold(0_u64, |sum, word| sum.wrapping_add(*word)));
+    });
+    let copy = pass_rate(&memory, all_are_ready, |memory| {
+        for part in memory.chunks(SLOT_WORDS) {
+            black_box(&mut slot[..part.len()]).copy_from_slice(part);
+        }
+    });
+    (read, copy)
+}
+
+/// Bytes per second of the fastest pass over memory that is in no cache.
+fn pass_rate(memory: &[u64], all_are_ready: &Barrier, mut pass: impl FnMut(&[u64])) -> f64 {
+    let mut shortest = Duration::MAX;
+    for _ in 0..MEMORY_PASSES {
+        flush_from_caches(memory);
+        all_are_ready.wait();
+        let started = Instant::now();
+        pass(black_box(memory));
+        shortest = shortest.min(started.elapsed());
+    }
+    size_of_val(memory) as f64 / shortest.as_secs_f64().max(1e-9)
 }
 
 /// Bytes that a device copies at once: more than its caches hold.
