@@ -1,37 +1,35 @@
 //! The part of a server that faces clients: who calls, what is counted and logged, and where requests go.
 
 use crate::aliases::Aliases;
-use crate::app::App;
-use crate::audit::{self, AuditLog};
-use crate::auth::{Identity, Scope, Tokens};
 use crate::config::Config;
-#[cfg(unix)]
-use crate::descriptors::Descriptors;
+use crate::connection::unread_body;
+use crate::device_state::DeviceState;
 use crate::error::StartError;
-use crate::metrics::RequestMetrics;
-use crate::name;
+use crate::limits::rate::Rates;
+#[cfg(unix)]
+use crate::local_files::descriptors::Descriptors;
+#[cfg(unix)]
+use crate::local_files::shared_folder::SharedFolder;
+use crate::observability::metrics::RequestMetrics;
+use crate::observability::running_requests::{Requests, Subject};
 use crate::operations::Operation;
 use crate::problem::Problem;
 #[cfg(unix)]
 use crate::process::DeviceWorkers;
-use crate::rate::Rates;
+use crate::request::name;
+use crate::routes::addresses::{OPERATION, PROGRAMS, waits};
+use crate::security::audit::{self, AuditLog};
+use crate::security::auth::{Identity, Scope, Tokens};
+use crate::security::caller::{SINGLE, check_local, single, token_of};
 #[cfg(unix)]
-use crate::resumable::Uploads;
-use crate::routes;
-use crate::running_requests::{Requests, Subject};
-#[cfg(unix)]
-use crate::shared::SharedFolder;
-use crate::unread_body;
-use crate::upload::RESULT_ARRAY;
+use crate::upload::resumable::Uploads;
 use axum::Extension;
 use axum::extract::rejection::RawPathParamsRejection;
 use axum::extract::{MatchedPath, RawPathParams, Request, State};
-use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use std::future::Future;
-use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -76,7 +74,7 @@ pub(crate) struct Shared {
 /// The process that has the matrices and runs operations.
 #[derive(Debug, Clone)]
 pub(crate) enum ComputeProcess {
-    ThisProcess(App),
+    ThisProcess(DeviceState),
     #[cfg(unix)]
     Workers(Arc<DeviceWorkers>),
 }
@@ -85,7 +83,7 @@ impl ComputeProcess {
     /// True if the caller has a matrix of this `name`, or a job may make one.
     pub(crate) async fn is_taken(&self, identity: &Identity, name: &str) -> Result<bool, Problem> {
         match self {
-            Self::ThisProcess(app) => Ok(app.is_taken(&identity.tenant, name)),
+            Self::ThisProcess(state) => Ok(state.is_taken(&identity.tenant, name)),
             #[cfg(unix)]
             Self::Workers(workers) => workers.is_taken(identity, name).await,
         }
@@ -94,9 +92,9 @@ impl ComputeProcess {
     /// True if the caller has a matrix of this `name`, or this `name@version`.
     pub(crate) async fn has_matrix(&self, identity: &Identity, text: &str) -> Result<bool, Problem> {
         match self {
-            Self::ThisProcess(app) => {
+            Self::ThisProcess(state) => {
                 let (name, version) = name::parse(text).map_err(Problem::bad_request)?;
-                Ok(app.store.get(&identity.tenant, name, version).is_ok())
+                Ok(state.store.get(&identity.tenant, name, version).is_ok())
             }
             #[cfg(unix)]
             Self::Workers(workers) => workers.has_matrix(identity, text).await,
@@ -161,7 +159,7 @@ impl FrontEnd {
     /// Ends the jobs whose results nobody can fetch any more, and waits for those that store theirs.
     pub(crate) async fn drain_jobs(&self) {
         match &self.compute {
-            ComputeProcess::ThisProcess(app) => app.jobs.drain().await,
+            ComputeProcess::ThisProcess(state) => state.jobs.drain().await,
             // They wait for them before they end.
             #[cfg(unix)]
             ComputeProcess::Workers(workers) => workers.stop(),
@@ -224,57 +222,6 @@ impl FrontEnd {
     }
 }
 
-/// The token of a request, if it has one.
-pub(crate) fn token_of(headers: &HeaderMap) -> Result<Option<&[u8]>, Problem> {
-    Ok(single(headers, "Authorization")?.and_then(|value| bearer(value.as_bytes())))
-}
-
-/// The header `name`, if it is there. Two of them are refused: a proxy may have looked at the other one.
-fn single<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'a HeaderValue>, Problem> {
-    let mut values = headers.get_all(name).iter();
-    match (values.next(), values.count()) {
-        (value, 0) => Ok(value),
-        (_, others) => Err(Problem::bad_request(format!("{} headers `{name}`: one is needed", others + 1))),
-    }
-}
-
-/// The headers of data that a request may have once; those that stand for bodies are looked at where they are taken.
-const SINGLE: [&str; 6] =
-    ["Content-Encoding", "Content-Type", "Idempotency-Key", "Upload-Length", "Upload-Offset", RESULT_ARRAY];
-
-fn bearer(value: &[u8]) -> Option<&[u8]> {
-    let (scheme, token) = value.split_at_checked("Bearer ".len())?;
-    scheme.eq_ignore_ascii_case(b"Bearer ").then_some(token)
-}
-
-/// Fails for requests that pages of other sites make a browser of this machine send, which tokens would keep out.
-pub(crate) fn check_local(headers: &HeaderMap) -> Result<(), Problem> {
-    let text = |name| headers.get(name).map(|value: &HeaderValue| value.to_str().unwrap_or(""));
-    let host = text(header::HOST).unwrap_or("");
-    if headers.get_all(header::HOST).iter().count() > 1 || !is_local(host) {
-        return Err(Problem::forbidden(
-            "without tokens only one Host: localhost, 127.0.0.1, [::1] and other loopback addresses are served",
-        ));
-    }
-    let is_same =
-        |origin: &str| origin.split_once("://").is_some_and(|(_, other)| other.eq_ignore_ascii_case(host));
-    match text(header::ORIGIN) {
-        Some(origin) if !is_same(origin) => {
-            Err(Problem::forbidden("without tokens requests of other sites are refused"))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// True for a `Host` that names this machine, as an address that no other site's name can resolve to.
-fn is_local(host: &str) -> bool {
-    let Ok(authority) = host.parse::<Authority>() else { return false };
-    let name = authority.host();
-    let address = name.strip_prefix('[').and_then(|name| name.strip_suffix(']')).unwrap_or(name);
-    let is_loopback = address.parse().is_ok_and(|address: IpAddr| address.is_loopback());
-    is_loopback || name.eq_ignore_ascii_case("localhost")
-}
-
 /// Lets a request through if its caller may do what the route asks for. Changes are recorded in the audit log, and so
 /// is what a token does not allow.
 pub(crate) async fn authorize(
@@ -286,13 +233,13 @@ pub(crate) async fn authorize(
 ) -> Result<Response, Problem> {
     let identity = front_end.identify(request.headers())?;
     SINGLE.iter().try_for_each(|name| single(request.headers(), name).map(drop))?;
-    let allowed = check_scope(&identity, scope);
+    let allowed = identity.check(scope);
     let action = format!("{} {}", method_of(&request), route_of(&request));
     let object = path.ok().and_then(|path| path.iter().next().map(|(_, value)| audit::shortened(value)));
     let is_recorded = allowed.is_err() || audit::is_change(&request);
     let subject = Subject::new(&id, &identity.tenant, action, object);
     let entry = is_recorded.then(|| front_end.audit.begin(&subject, &identity, &request));
-    let mut listed = (!routes::waits(&request)).then(|| front_end.listed.begin(subject));
+    let mut listed = (!waits(&request)).then(|| front_end.listed.begin(subject));
     let counted = allowed.and_then(|()| front_end.rates.count(&identity.tenant, Instant::now()));
     let response = match counted {
         Ok(()) => {
@@ -304,13 +251,6 @@ pub(crate) async fn authorize(
     entry.into_iter().for_each(|entry| entry.answered(&response));
     listed.iter_mut().for_each(|listed| listed.status = Some(response.status().as_u16()));
     Ok(response)
-}
-
-pub(crate) fn check_scope(identity: &Identity, scope: Scope) -> Result<(), Problem> {
-    if identity.may(scope) {
-        return Ok(());
-    }
-    Err(Problem::forbidden(format!("the token lacks the scope `{scope}`")))
 }
 
 /// The id of a request, which its client has as `x-request-id`.
@@ -354,37 +294,9 @@ pub(crate) fn method_of(request: &Request) -> &'static str {
 pub(crate) fn route_of(request: &Request) -> String {
     let Some(pattern) = request.extensions().get::<MatchedPath>() else { return "none".into() };
     let operation = match pattern.as_str() {
-        routes::PROGRAMS => Some("program"),
-        routes::OPERATION => request.uri().path().rsplit('/').next().and_then(Operation::name_of),
+        PROGRAMS => Some("program"),
+        OPERATION => request.uri().path().rsplit('/').next().and_then(Operation::name_of),
         _ => None,
     };
     operation.unwrap_or(pattern.as_str()).to_owned()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn headers(pairs: &[(header::HeaderName, &'static str)]) -> HeaderMap {
-        pairs.iter().map(|(name, value)| (name.clone(), HeaderValue::from_static(value))).collect()
-    }
-
-    #[test]
-    fn other_sites_are_kept_out_without_tokens() {
-        use header::{HOST, ORIGIN};
-        assert!(check_local(&headers(&[(HOST, "127.0.0.1:8700")])).is_ok());
-        assert!(check_local(&headers(&[(HOST, "[::1]:8700"), (ORIGIN, "http://[::1]:8700")])).is_ok());
-        for local in ["127.0.0.2:8700", "[::1]", "LOCALHOST", "localhost:80"] {
-            assert!(is_local(local), "{local}");
-        }
-        for other in ["", "10.0.0.1", "localhost.example", "[::2]:80", "127.0.0.1.example", "::1"] {
-            assert!(!is_local(other), "{other}");
-        }
-        assert!(check_local(&headers(&[(HOST, "rebound.example:8700")])).is_err());
-        assert!(check_local(&headers(&[(HOST, "localhost:8700"), (ORIGIN, "https://a.example")])).is_err());
-        assert!(check_local(&headers(&[(HOST, "localhost:8700"), (ORIGIN, "null")])).is_err());
-        let mut two = headers(&[(HOST, "localhost:8700")]);
-        two.append(HOST, HeaderValue::from_static("rebound.example"));
-        assert!(check_local(&two).is_err());
-    }
 }

@@ -1,19 +1,19 @@
 //! The functions that the fuzz targets in `fuzz/` call, one for each parser of the server that a request reaches; the
 //! parsers of files are in `sparse-io`. Tests call them with the seeds of the corpus.
 
-use crate::accept::accepted_form;
-use crate::answer_encoding::accepted;
-use crate::etag::Tags;
-use crate::front_end::{check_local, token_of};
-use crate::idempotency::key_of;
-use crate::labels::{Labels, Selector};
-use crate::matrices::{new_name, put_options};
+use crate::answer::accept::accepted_form;
+use crate::answer::encoding::accepted;
 use crate::objects::Object;
 use crate::operation_requests::{prefers_async, time_limit};
 use crate::operations::{MemberSelection, OPERATIONS};
-use crate::parameters::Parameters;
 use crate::problem::Problem;
 use crate::program;
+use crate::request::etag::Tags;
+use crate::request::idempotency::key_of;
+use crate::request::labels::{Labels, Selector};
+use crate::request::parameters::Parameters;
+use crate::request::put_options::{new_name, put_options};
+use crate::security::caller::{check_local, token_of};
 use crate::upload::{Frames, check_headers, kind_of};
 use axum::extract::Query;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Uri, header};
@@ -90,7 +90,7 @@ pub fn headers(data: &[u8]) {
         header::HOST,
         header::IF_MATCH,
         header::ORIGIN,
-        HeaderName::from_static(crate::idempotency::KEY),
+        HeaderName::from_static(crate::request::idempotency::KEY),
         HeaderName::from_static("prefer"),
         header::ACCEPT_ENCODING,
     ];

@@ -16,65 +16,39 @@
 //! | audit log | has a line of JSON for each request that stores, changes or deletes, and never a token |
 //! | durable objects | acknowledged once segment and manifest are synced; a killed process loses none |
 
-mod accept;
 mod aliases;
 mod answer;
-mod answer_encoding;
-mod app;
-mod audit;
-mod auth;
 mod client;
-mod computation;
 mod config;
-#[cfg(unix)]
-mod descriptors;
+mod connection;
+mod device_state;
 mod durable;
 mod error;
-mod etag;
+mod execution;
 mod front_end;
 #[cfg(any(test, feature = "fuzzing"))]
 #[doc(hidden)]
 pub mod fuzz;
-mod heap;
-mod idempotency;
-mod jobs;
-mod labels;
-mod ledger;
+mod handlers;
+mod limits;
+#[cfg(unix)]
+mod local_files;
 mod lock;
-mod matrices;
-mod merge;
-mod metrics;
-mod name;
+mod memory;
 mod objects;
-mod open_api;
+mod observability;
 mod operation_requests;
 mod operations;
-mod parameters;
 mod problem;
 #[cfg(unix)]
 mod process;
 mod program;
-mod rate;
-#[cfg(unix)]
-mod resumable;
+mod request;
 mod routes;
-mod running_requests;
+mod security;
 mod server;
-#[cfg(unix)]
-mod shared;
-mod slow_clients;
-mod spy_plot;
-mod status;
-mod task;
-mod thread_pool;
-mod tls;
-#[cfg(feature = "otel")]
-mod traces;
-mod unread_body;
 mod upload;
-mod usage;
 
-pub use auth::{Scope, new_token};
 pub use axum::http::Method as HttpMethod;
 #[cfg(unix)]
 pub use client::name_in;
@@ -83,4 +57,5 @@ pub use config::{Config, Limits, TlsFiles, parse_bytes};
 pub use error::StartError;
 #[cfg(unix)]
 pub use process::{WorkerCommand, serve_as_worker};
+pub use security::auth::{Scope, new_token};
 pub use server::{Compute, Server, serve_until_stopped};

@@ -7,6 +7,10 @@ use nnz::Error;
 use serde::Serialize;
 use std::io;
 
+/// The header in which a worker says how many bytes of the quota it lacks that the tenant has elsewhere.
+#[cfg(unix)]
+pub(crate) const LACKING: &str = "nnz-lacking";
+
 /// A request that was refused or failed: what, where, and what would be right.
 #[derive(Debug, Clone)]
 pub(crate) struct Problem {
@@ -208,7 +212,7 @@ impl IntoResponse for Problem {
         }
         #[cfg(unix)]
         if self.lacking > 0 {
-            headers.insert(crate::process::LACKING, HeaderValue::from(self.lacking));
+            headers.insert(LACKING, HeaderValue::from(self.lacking));
         }
         if self.status == StatusCode::UNAUTHORIZED {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));

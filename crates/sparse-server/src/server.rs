@@ -1,19 +1,20 @@
 //! The server: accepts connections, and finishes what is in flight when it stops.
 
-use crate::app::App;
 use crate::config::Config;
+use crate::connection::slow_clients::Trickle;
+use crate::device_state::DeviceState;
 use crate::durable::{Disk, check_folders};
 use crate::error::StartError;
 use crate::front_end::{ComputeProcess, FrontEnd};
-use crate::ledger::Ledger;
+use crate::memory::heap;
+use crate::memory::ledger::Ledger;
 use crate::objects::{HostTier, Store};
+#[cfg(feature = "otel")]
+use crate::observability::traces::Traces;
 #[cfg(unix)]
 use crate::process::{DeviceWorkers, WorkerCommand};
-use crate::slow_clients::Trickle;
-use crate::tls::Tls;
-#[cfg(feature = "otel")]
-use crate::traces::Traces;
-use crate::{heap, routes};
+use crate::routes;
+use crate::security::tls::Tls;
 use axum::Router;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -127,9 +128,9 @@ impl Server {
                 let host_tier = HostTier::open(&device, config.host_memory)?;
                 let mut store = Store::new((device, None), (ledger, host_tier), disk, recovered);
                 store.tenant_storage = config.tenant_storage;
-                let app = App::new(config.clone(), store, &service, None);
-                let compute = ComputeProcess::ThisProcess(app.clone());
-                (FrontEnd::new(&config, service, compute)?, tokio::spawn(app.delete_expired()))
+                let state = DeviceState::new(config.clone(), store, &service, None);
+                let compute = ComputeProcess::ThisProcess(state.clone());
+                (FrontEnd::new(&config, service, compute)?, tokio::spawn(state.delete_expired()))
             }
             #[cfg(unix)]
             Compute::InWorkers(commands) => {
@@ -177,10 +178,24 @@ impl Server {
     /// # Errors
     /// Those of the operating system that no later connection can mend.
     pub async fn run(self, stop: impl Future<Output = ()>) -> Result<(), StartError> {
-        let limits = &self.config.limits;
-        let (header_time, idle_time, drain_time) = (limits.header_time, limits.idle_time, limits.drain_time);
-        let permits = Arc::new(Semaphore::new(limits.connections));
         let connections = GracefulShutdown::new();
+        self.serve_until(stop, &connections).await;
+        self.front_end.is_stopping.store(true, Ordering::Relaxed);
+        drop(self.listener);
+        self.front_end.audit.event("stop", None);
+        tracing::info!("stopping: requests in flight are finished");
+        finish(&self.front_end, connections, self.config.limits.drain_time).await;
+        self.front_end.end(self.background).await;
+        #[cfg(feature = "otel")]
+        Traces::end(self.traces).await;
+        Ok(())
+    }
+
+    /// Accepts connections until `stop` is ready, and serves each in a task of its own.
+    async fn serve_until(&self, stop: impl Future<Output = ()>, connections: &GracefulShutdown) {
+        let limits = &self.config.limits;
+        let (header_time, idle_time) = (limits.header_time, limits.idle_time);
+        let permits = Arc::new(Semaphore::new(limits.connections));
         let router = routes::router(&self.front_end);
         #[cfg(feature = "otel")]
         let router = Traces::watch(self.traces.as_ref(), router);
@@ -211,31 +226,27 @@ impl Server {
                 drop(permit);
             });
         }
-        self.front_end.is_stopping.store(true, Ordering::Relaxed);
-        drop(self.listener);
-        self.front_end.audit.event("stop", None);
-        tracing::info!("stopping: requests in flight are finished");
-        let answer_time = (drain_time / 10).min(LONGEST_ANSWER_TIME);
-        let finish = async {
-            tokio::join!(connections.shutdown(), self.front_end.drain_jobs());
-            // The requests that were in flight may have made more.
-            self.front_end.drain_jobs().await;
-        };
-        let close = async {
-            sleep(drain_time - answer_time).await;
-            tracing::warn!("the requests that are still in flight are answered 503");
-            self.front_end.closing.cancel();
-            sleep(answer_time).await;
-            tracing::warn!("stopping after {drain_time:?} with requests or jobs in flight");
-        };
-        tokio::select! {
-            () = finish => (),
-            () = close => (),
-        }
-        self.front_end.end(self.background).await;
-        #[cfg(feature = "otel")]
-        Traces::end(self.traces).await;
-        Ok(())
+    }
+}
+
+/// Waits for the requests and jobs in flight, up to `drain_time`; requests that are left then are answered 503.
+async fn finish(front_end: &FrontEnd, connections: GracefulShutdown, drain_time: Duration) {
+    let answer_time = (drain_time / 10).min(LONGEST_ANSWER_TIME);
+    let finish = async {
+        tokio::join!(connections.shutdown(), front_end.drain_jobs());
+        // The requests that were in flight may have made more.
+        front_end.drain_jobs().await;
+    };
+    let close = async {
+        sleep(drain_time - answer_time).await;
+        tracing::warn!("the requests that are still in flight are answered 503");
+        front_end.closing.cancel();
+        sleep(answer_time).await;
+        tracing::warn!("stopping after {drain_time:?} with requests or jobs in flight");
+    };
+    tokio::select! {
+        () = finish => (),
+        () = close => (),
     }
 }
 

@@ -9,9 +9,9 @@ mod requests;
 
 use crate::durable::{ReopenedDatabase, checked, database_problem};
 use crate::error::StartError;
-use crate::etag::Tags;
 use crate::lock::lock;
 use crate::problem::Problem;
+use crate::request::etag::Tags;
 use axum::http::{HeaderValue, StatusCode};
 use claims::Claims;
 use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition, TableError};

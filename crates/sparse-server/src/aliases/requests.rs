@@ -2,14 +2,15 @@
 
 use super::claims::MatrixClaim;
 use super::{Alias, Conditions, missing};
-use crate::auth::{Identity, Scope};
-use crate::etag::Tags;
 use crate::front_end::FrontEnd;
-use crate::matrices::{Pairs, Segment, is_first, parameters, segment};
-use crate::name;
 use crate::problem::Problem;
 use crate::program;
-use crate::routes::MATRIX;
+use crate::request::arguments::{Pairs, Segment, parameters, segment};
+use crate::request::etag::Tags;
+use crate::request::name;
+use crate::request::put_options::is_first;
+use crate::routes::addresses::MATRIX;
+use crate::security::auth::{Identity, Scope};
 use axum::extract::rejection::RawPathParamsRejection;
 use axum::extract::{MatchedPath, Query, RawPathParams, Request, State};
 use axum::http::{HeaderMap, Method, StatusCode, header};
@@ -120,7 +121,8 @@ pub(crate) async fn resolve(
     let names = Names::of(&request, in_path);
     names.deleted.iter().try_for_each(|name| aliases.check_no_alias(&tenant, name))?;
     // Who may not write makes nothing, nor does a name that is none.
-    let made = names.made.filter(|name| identity.may(Scope::Write) && name::check("name", name).is_ok());
+    let made =
+        names.made.filter(|name| identity.check(Scope::Write).is_ok() && name::check("name", name).is_ok());
     let claim = made.map(|name| aliases.claim_for_matrix(&tenant, &name)).transpose()?;
     if aliases.has_any(&tenant) {
         let targets = names.read.into_iter().filter_map(|name| {

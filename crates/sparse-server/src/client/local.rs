@@ -1,8 +1,8 @@
 //! Requests whose bodies and results are files of this machine that are named or passed open, and not sent.
 
 use super::{Client, ClientAnswer, ClientError, ClientRequest, Extras, connection, file};
-use crate::descriptors::BODY_DESCRIPTOR;
-use crate::shared::BODY_FILE;
+use crate::local_files::descriptors::BODY_DESCRIPTOR;
+use crate::local_files::exchange::BODY_FILE;
 use crate::upload::{RESULT_DESCRIPTOR, RESULT_FILE};
 use axum::http::{HeaderName, header};
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};

@@ -5,7 +5,7 @@ mod local;
 mod resumable;
 
 use crate::answer::SOLUTION;
-use crate::tls::{self, ClientFiles};
+use crate::security::tls::{self, ClientFiles};
 use crate::upload::RESULT_ARRAY;
 use axum::body::Body;
 use axum::http::uri::Scheme;

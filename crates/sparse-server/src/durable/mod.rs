@@ -8,14 +8,15 @@
 
 mod commit_file;
 mod database;
+mod description;
 mod folders;
 mod integrity;
 mod record;
 mod segment;
 
 use crate::error::StartError;
-use crate::labels::Labels;
 use crate::problem::Problem;
+use crate::request::labels::Labels;
 use nnz::Matrix;
 use redb::{ReadTransaction, ReadableDatabase, ReadableTable, ReadableTableMetadata, TableDefinition};
 use std::collections::HashSet;
@@ -28,6 +29,7 @@ use commit_file::PendingHeader;
 use database::check_names_segments;
 use database::open_database;
 pub(crate) use database::{ReopenedDatabase, checked, database_problem};
+pub(crate) use description::Description;
 #[cfg(unix)]
 pub(crate) use folders::empty_folder;
 pub(crate) use folders::{check_folders, folder_of_device};

@@ -1,9 +1,9 @@
 //! Records of objects, as the manifest and the files of worker processes have them.
 
+use super::description::Description;
 use super::segment::Segment;
-use crate::auth::to_hex;
-use crate::labels::Labels;
-use crate::objects::Description;
+use crate::request::labels::Labels;
+use crate::security::auth::to_hex;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 

@@ -1,7 +1,7 @@
 //! Segments: files of matrices, written whole and read part by part.
 
-use crate::auth::to_hex;
 use crate::problem::Problem;
+use crate::security::auth::to_hex;
 use nnz::io::stream::{Decoded, Decoder, HEAD_BYTES};
 use nnz::io::{FileKind, Output};
 use nnz::{Device, Error, Matrix};

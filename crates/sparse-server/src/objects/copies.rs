@@ -2,12 +2,12 @@
 
 use super::Store;
 use super::memory::to_format_named;
-use super::object::{Content, Description, Object, Resident};
-use crate::durable::Record;
-use crate::labels::Labels;
-use crate::ledger::Reservation;
+use super::object::{Content, Object, Resident};
+use crate::durable::{Description, Record};
 use crate::lock::lock;
+use crate::memory::ledger::Reservation;
 use crate::problem::Problem;
+use crate::request::labels::Labels;
 use nnz::Matrix;
 use std::sync::{Arc, Mutex};
 

@@ -3,7 +3,7 @@
 use super::Store;
 use super::object::{Content, Object, Resident};
 use crate::error::StartError;
-use crate::ledger::{Ledger, Reservation};
+use crate::memory::ledger::{Ledger, Reservation};
 use crate::problem::Problem;
 use nnz::Device;
 use std::sync::Arc;

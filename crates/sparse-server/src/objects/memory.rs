@@ -1,11 +1,11 @@
 //! The device's memory: leases on matrices, reservations, and evictions to the host's memory or to disk.
 
 use super::Store;
-use super::object::{Content, Defect, Description, Object, Resident};
-use crate::durable::{ReadError, Segment};
-use crate::heap;
-use crate::ledger::Reservation;
+use super::object::{Content, Defect, Object, Resident};
+use crate::durable::{Description, ReadError, Segment};
 use crate::lock::lock;
+use crate::memory::heap;
+use crate::memory::ledger::Reservation;
 use crate::problem::{MemoryShortage, Problem};
 use nnz::{Device, Format, Matrix};
 use std::sync::Arc;

@@ -9,18 +9,18 @@ mod publish;
 mod recover;
 
 use crate::durable::{Disk, Recovered};
-use crate::labels::Selector;
-use crate::ledger::Ledger;
 use crate::lock::lock;
+use crate::memory::ledger::Ledger;
 use crate::operations::Traffic;
 use crate::problem::Problem;
+use crate::request::labels::Selector;
 #[cfg(unix)]
 pub(crate) use copies::CopyGuard;
 pub(crate) use host_tier::HostTier;
 use nnz::Device;
 #[cfg(unix)]
 pub(crate) use object::tag_of;
-pub(crate) use object::{Description, Object, Resident, TIERS, View};
+pub(crate) use object::{Object, Resident, TIERS, View};
 pub(crate) use publish::PutOptions;
 #[cfg(unix)]
 pub(crate) use publish::check_match;

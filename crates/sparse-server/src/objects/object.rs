@@ -1,50 +1,18 @@
 //! One version of an object: its description, and its matrix in memory or on disk.
 
-use crate::durable::{Record, Segment, key};
-use crate::labels::Labels;
-use crate::ledger::Reservation;
+use crate::durable::{Description, Record, Segment, key};
 use crate::lock::lock;
+use crate::memory::ledger::Reservation;
 use crate::problem::Problem;
-use crate::upload::extension;
+use crate::request::labels::Labels;
+use crate::request::media::extension;
 use axum::http::{HeaderValue, StatusCode};
 use nnz::Matrix;
 use nnz::io::FileKind;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{SystemTime, UNIX_EPOCH};
-
-/// Everything about a matrix that is known without it.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Description {
-    pub(crate) format: String,
-    pub(crate) dtype: String,
-    pub(crate) rows: usize,
-    pub(crate) cols: usize,
-    pub(crate) nnz: usize,
-    /// Bytes in the device's memory.
-    pub(crate) bytes: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) members: Option<usize>,
-    /// Seconds since 1970 at which it is deleted.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) expires: Option<u64>,
-}
-
-impl Description {
-    pub(super) fn of(matrix: &Matrix) -> Self {
-        Self {
-            format: matrix.format().name().into(),
-            dtype: matrix.dtype().name().into(),
-            rows: matrix.nrows(),
-            cols: matrix.ncols(),
-            nnz: matrix.nnz(),
-            bytes: matrix.bytes() as u64,
-            members: matrix.members(),
-            expires: None,
-        }
-    }
-}
 
 /// One version of an object, which never changes.
 #[derive(Debug)]

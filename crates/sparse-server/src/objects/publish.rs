@@ -1,14 +1,14 @@
 //! Changes of the objects of a tenant: new versions, labels, deletion.
 
-use super::object::{Content, Description, Object, Resident, now, tag_of, time_of_making};
+use super::object::{Content, Object, Resident, now, tag_of, time_of_making};
 use super::{Store, Versions};
-use crate::durable::{Record, Segment};
-use crate::etag::Tags;
-use crate::labels::{Labels, Selector};
-use crate::ledger::Reservation;
+use crate::durable::{Description, Record, Segment};
+use crate::limits::usage::check_stored;
 use crate::lock::lock;
+use crate::memory::ledger::Reservation;
 use crate::problem::Problem;
-use crate::usage::check_stored;
+use crate::request::etag::Tags;
+use crate::request::labels::{Labels, Selector};
 use axum::http::StatusCode;
 use nnz::{DType, Matrix};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

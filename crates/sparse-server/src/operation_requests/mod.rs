@@ -2,17 +2,20 @@
 //!
 //! The checks and the computation of each operation are in [`crate::operations`].
 
+pub(crate) mod computation;
+mod job;
 mod operand_body;
 mod pending;
 mod request;
 
-use crate::app::App;
-use crate::auth::Identity;
-use crate::idempotency::RequestLine;
-use crate::matrices::{Pairs, Segment, find, parameters_among, segment};
-use crate::merge;
+use crate::device_state::DeviceState;
+use crate::execution::merge;
+use crate::handlers::matrices::find;
 use crate::operations::{Operand, Operation};
 use crate::problem::Problem;
+use crate::request::arguments::{Pairs, Segment, parameters_among, segment};
+use crate::request::idempotency::RequestLine;
+use crate::security::auth::Identity;
 use axum::Extension;
 use axum::body::Body;
 use axum::extract::State;
@@ -30,7 +33,7 @@ pub(crate) use request::{prefers_async, time_limit};
 
 /// Handles a request for an operation on a matrix.
 pub(crate) async fn run(
-    State(app): State<App>,
+    State(state): State<DeviceState>,
     Extension(identity): Extension<Identity>,
     path: Segment<(String, String)>,
     pairs: Pairs,
@@ -41,41 +44,41 @@ pub(crate) async fn run(
     let (name, operation) = segment(path)?;
     let operation = Operation::find(&operation)?;
     let parameters = parameters_among(pairs, &operation.known_parameters())?;
-    let (request, reply) = match Request::begin(&app, identity, &parameters, &headers, line)? {
+    let (request, reply) = match Request::begin(&state, identity, &parameters, &headers, line)? {
         ControlFlow::Continue(begun) => begun,
-        ControlFlow::Break(earlier) => return earlier.answer(body, &app.config.limits).await,
+        ControlFlow::Break(earlier) => return earlier.answer(body, &state.config.limits).await,
     };
     request.check_result(operation.result)?;
     let identity = &request.identity;
-    let object = find(&app.store, identity, &name)?;
+    let object = find(&state.store, identity, &name)?;
     let other = match (operation.has_other, parameters.text("other")) {
-        (true, Some(name)) => Some(find(&app.store, identity, name)?),
+        (true, Some(name)) => Some(find(&state.store, identity, name)?),
         (true, None) => return Err(Problem::bad_request("parameter `other`: a second matrix is needed")),
         (false, _) => None,
     };
-    reply.check(&app, &identity.tenant)?;
+    reply.check(&state, &identity.tenant)?;
     let body = match operation.operand {
         Operand::None => None,
         _ => {
             let body = request.hashed(body);
-            Some(request.task.within(receive_operand(&app, operation.name, &headers, body)).await??)
+            Some(request.task.within(receive_operand(&state, operation.name, &headers, body)).await??)
         }
     };
     let pending = PendingOperation { operation, request, object, other, body, parameters };
     let tenant = pending.request.identity.tenant.clone();
-    let admitted = app.threads.admit(&tenant)?;
+    let admitted = state.threads.admit(&tenant)?;
     if reply.is_job() {
         let subject = pending.subject();
-        return reply.into_job(&app, admitted, subject, &tenant, |store| pending.run(store));
+        return reply.into_job(&state, admitted, subject, &tenant, |store| pending.run(store));
     }
-    if pending.is_merged(&app.store.device) {
-        if let Some(_lease) = pending.brief_lease(&app.store)
-            && let Some(permit) = app.threads.try_permit()
+    if pending.is_merged(&state.store.device) {
+        if let Some(_lease) = pending.brief_lease(&state.store)
+            && let Some(permit) = state.threads.try_permit()
         {
-            return app.threads.run_here((permit, admitted), || pending.run(&app.store))?.respond();
+            return state.threads.run_here((permit, admitted), || pending.run(&state.store))?.respond();
         }
-        return merge::run(&app, admitted, pending).await?.respond();
+        return merge::run(&state, admitted, pending).await?.respond();
     }
-    let store = app.store.clone();
-    app.threads.run_admitted(admitted, &reply.caller.task, move || pending.run(&store)).await?.respond()
+    let store = state.store.clone();
+    state.threads.run_admitted(admitted, &reply.caller.task, move || pending.run(&store)).await?.respond()
 }

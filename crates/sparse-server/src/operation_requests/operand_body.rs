@@ -1,12 +1,13 @@
 //! Receives and reads the arrays that operations and programs take as bodies of their requests.
 
-use crate::app::App;
 use crate::config::Limits;
+use crate::device_state::DeviceState;
+use crate::execution::task::Task;
 use crate::operations::{Columns, MemberSelection, Operation};
 use crate::problem::Problem;
-use crate::task::Task;
+use crate::request::media::NPY;
 use crate::upload::{
-    self, ArrayBody, Reception, check_headers, check_integers, is_on_device, kind_of, unsupported_media,
+    ArrayBody, Reception, check_headers, check_integers, is_on_device, kind_of, unsupported_media,
 };
 use axum::body::Body;
 use axum::http::HeaderMap;
@@ -16,7 +17,7 @@ use std::path::Path;
 
 /// Receives the array that `who` takes.
 pub(crate) async fn receive_operand(
-    app: &App,
+    state: &DeviceState,
     who: &str,
     headers: &HeaderMap,
     body: Body,
@@ -24,7 +25,9 @@ pub(crate) async fn receive_operand(
     if is_on_device(headers) {
         return ArrayBody::on_device(body).await;
     }
-    array_reception((&app.config.limits, app.store.disk.uploads()), who, headers)?.receive_array(body).await
+    array_reception((&state.config.limits, state.store.disk.uploads()), who, headers)?
+        .receive_array(body)
+        .await
 }
 
 /// The reception of the `.npy` body that `who` takes, in a folder if it is large.
@@ -34,7 +37,7 @@ pub(crate) fn array_reception<'a>(
     headers: &HeaderMap,
 ) -> Result<Reception<'a>, Problem> {
     if !kind_of(headers).is_ok_and(|kind| kind == FileKind::Npy) {
-        let needed = format!("{who} takes an array as its body, which needs {}", upload::NPY);
+        let needed = format!("{who} takes an array as its body, which needs {}", NPY);
         return Err(unsupported_media(headers, needed));
     }
     let encoding = check_headers(headers, limits.operand_bytes)?;

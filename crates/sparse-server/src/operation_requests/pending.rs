@@ -3,13 +3,13 @@
 use super::operand_body::read_columns;
 use super::request::{Request, Target};
 use crate::answer::Outcome;
-use crate::computation::{Owner, Prediction, compute, predict};
-use crate::jobs::Subject;
-use crate::ledger::Reservation;
+use crate::execution::jobs::Subject;
+use crate::memory::ledger::Reservation;
 use crate::objects::{Object, Resident, Store};
+use crate::operation_requests::computation::{Owner, Prediction, compute, predict};
 use crate::operations::{Call, Columns, MemberSelection, Operation, are_columns_independent};
-use crate::parameters::Parameters;
 use crate::problem::Problem;
+use crate::request::parameters::Parameters;
 use crate::upload::{ArrayBody, Received};
 use nnz::{Device, c64};
 use serde_json::json;

@@ -1,21 +1,23 @@
 //! A request for an operation or a program: its sender, the name of its result, and whether it runs as a job.
 
-use crate::accept::{ResultForm, accepted_form};
+use super::job::start_job;
 use crate::answer::Outcome;
-use crate::app::App;
-use crate::auth::{Identity, Scope};
-use crate::front_end::check_scope;
-use crate::idempotency::{Begun, Claim, Earlier, Made, RequestLine, hashed};
-use crate::jobs::{self, Subject};
-use crate::ledger::Reservation;
-use crate::matrices::{PUT_PARAMETERS, new_name, put_options};
+use crate::answer::accept::{ResultForm, accepted_form};
+use crate::device_state::DeviceState;
+use crate::execution::jobs::Subject;
+use crate::execution::task::{StopOnDrop, Task};
+use crate::execution::thread_pool::Admitted;
+use crate::memory::ledger::Reservation;
 use crate::objects::{PutOptions, Store};
 use crate::operations::{Answer, ResultKind};
-use crate::parameters::Parameters;
 use crate::problem::Problem;
-use crate::task::{StopOnDrop, Task};
-use crate::thread_pool::Admitted;
-use crate::upload::{DeviceArray, NPZ, RESULT_ARRAY};
+use crate::request::arguments::PUT_PARAMETERS;
+use crate::request::idempotency::{Begun, Claim, Earlier, Made, RequestLine, hashed};
+use crate::request::media::NPZ;
+use crate::request::parameters::Parameters;
+use crate::request::put_options::{new_name, put_options};
+use crate::security::auth::{Identity, Scope};
+use crate::upload::{DeviceArray, RESULT_ARRAY};
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue};
 use axum::response::Response;
@@ -72,7 +74,7 @@ impl Target {
                 "{RESULT_ARRAY} is for a result that is answered: leave out `into`, or this header"
             ))),
             Some(name) => {
-                check_scope(identity, Scope::Write)?;
+                identity.check(Scope::Write)?;
                 Ok(Self::Object(new_name(name)?.to_owned(), put_options(parameters, headers)?))
             }
         }
@@ -82,7 +84,7 @@ impl Target {
 impl Request {
     /// The request, or the effect of an earlier one with its key.
     pub(crate) fn begin(
-        app: &App,
+        state: &DeviceState,
         identity: Identity,
         parameters: &Parameters,
         headers: &HeaderMap,
@@ -90,21 +92,21 @@ impl Request {
     ) -> Result<ControlFlow<Earlier, (Self, Reply)>, Problem> {
         let is_preferred = prefers_async(headers);
         let is_job = is_preferred || parameters.flag("async")?;
-        let limits = &app.config.limits;
+        let limits = &state.config.limits;
         let longest = if is_job { limits.job_time } else { limits.operation_time };
         let caller = StopOnDrop::new(time_limit(parameters, longest)?);
         let target = Target::new(parameters, headers, &identity)?;
         let claim = match &target {
-            Target::Object(name, options) => match app.keys.begin(&identity.tenant, headers, line)? {
+            Target::Object(name, options) => match state.keys.begin(&identity.tenant, headers, line)? {
                 Begun::First(claim) => {
-                    app.store.check_conditions(&identity.tenant, name, options)?;
+                    state.store.check_conditions(&identity.tenant, name, options)?;
                     claim
                 }
                 Begun::Before(earlier) => return Ok(ControlFlow::Break(earlier)),
             },
             Target::DryRun(target) => {
                 if let Target::Object(name, options) = &**target {
-                    app.store.check_conditions(&identity.tenant, name, options)?;
+                    state.store.check_conditions(&identity.tenant, name, options)?;
                 }
                 None
             }
@@ -200,22 +202,22 @@ impl Reply {
     }
 
     /// Fails if the request would be refused once its body has arrived; meanwhile it does not count as one that waits.
-    pub(crate) fn check(&self, app: &App, tenant: &str) -> Result<(), Problem> {
-        drop(app.threads.admit(tenant)?);
-        if self.is_job { app.jobs.check(tenant) } else { Ok(()) }
+    pub(crate) fn check(&self, state: &DeviceState, tenant: &str) -> Result<(), Problem> {
+        drop(state.threads.admit(tenant)?);
+        if self.is_job { state.jobs.check(tenant) } else { Ok(()) }
     }
 
     /// Starts a job where one is asked for.
     pub(crate) fn into_job(
         self,
-        app: &App,
+        state: &DeviceState,
         admitted: Admitted,
         subject: Subject,
         tenant: &str,
         work: impl FnOnce(&Store) -> Result<Outcome, Problem> + Send + 'static,
     ) -> Result<Response, Problem> {
         let task = self.caller.task.clone();
-        let mut response = jobs::start(app, admitted, (tenant, subject, task), work)?;
+        let mut response = start_job(state, admitted, (tenant, subject, task), work)?;
         self.caller.release();
         if self.is_preferred {
             let applied = HeaderValue::from_static(RESPOND_ASYNC);

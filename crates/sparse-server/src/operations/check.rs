@@ -264,8 +264,8 @@ fn check_fits(call: &Call<'_>, name: &str, value: c64) -> Result<(), Problem> {
 mod tests {
     use super::super::{Columns, OPERATIONS, Operand, Operation};
     use super::*;
-    use crate::parameters::Parameters;
-    use crate::task::Task;
+    use crate::execution::task::Task;
+    use crate::request::parameters::Parameters;
     use nnz::{DenseMatrix, Device, Order, Vector};
     use std::time::Duration;
 

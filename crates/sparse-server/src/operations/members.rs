@@ -3,8 +3,8 @@
 //! Sparse results become a batch again, arrays an array with one dimension more, and numbers a list.
 
 use super::{Answer, Call, Columns, Convergence, MEMBER};
-use crate::parameters::Parameters;
 use crate::problem::Problem;
+use crate::request::parameters::Parameters;
 use nnz::{DenseMatrix, Device, Matrix, Order, Vector, with_dtype};
 use serde_json::Value;
 use std::str::FromStr;

@@ -1,8 +1,8 @@
 //! Bytes that an operation needs for its result and on the way, from above.
 
 use super::{Call, run};
-use crate::parameters::Positions;
 use crate::problem::Problem;
+use crate::request::parameters::Positions;
 use nnz::solvers::SolverOptions;
 use nnz::{DType, Device, Each, Format, Norm, are_mostly_empty, c64};
 use serde_json::Value;

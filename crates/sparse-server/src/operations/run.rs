@@ -1,10 +1,10 @@
 //! The operations of the table, by the methods of [`nnz::Matrix`].
 
+use super::spy_plot::Picture;
 use super::{Answer, Call, Columns, Convergence};
-use crate::parameters::Parameters;
+use crate::execution::task::Progress;
 use crate::problem::Problem;
-use crate::spy_plot::Picture;
-use crate::task::Progress;
+use crate::request::parameters::Parameters;
 use nnz::op::{Op, Triangular};
 use nnz::solvers::{Iteration, Solution, SolverOptions};
 use nnz::{

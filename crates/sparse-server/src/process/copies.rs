@@ -4,14 +4,15 @@
 use super::device_workers::DeviceWorkers;
 use super::forward::json_of;
 use super::supervisor::Supervisor;
-use crate::app::App;
-use crate::auth::Identity;
+use crate::device_state::DeviceState;
+use crate::execution::task::StopOnDrop;
 use crate::lock::lock;
-use crate::matrices::{Pairs, parameters};
 use crate::objects::CopyGuard;
 use crate::problem::Problem;
-use crate::task::StopOnDrop;
-use crate::upload::{Encoding, NPZ, Reception, read_matrix};
+use crate::request::arguments::{Pairs, parameters};
+use crate::request::media::NPZ;
+use crate::security::auth::Identity;
+use crate::upload::{Encoding, Reception, read_matrix};
 use axum::Extension;
 use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::{Path, Request, State};
@@ -129,7 +130,7 @@ fn cut_off(name: &str, from: &Supervisor) -> Problem {
 
 /// Receives a copy at the worker that is to compute with it, and keeps it while the answer is waited for.
 pub(crate) async fn receive_copy(
-    State(app): State<App>,
+    State(state): State<DeviceState>,
     Extension(identity): Extension<Identity>,
     Path(number): Path<u64>,
     pairs: Pairs,
@@ -138,18 +139,18 @@ pub(crate) async fn receive_copy(
     let parameters = parameters(pairs)?;
     let (name, version) = (parameters.required::<String>("name")?, parameters.required("version")?);
     let format: String = parameters.required("format")?;
-    let (limits, folder) = (&app.config.limits, app.store.disk.uploads());
+    let (limits, folder) = (&state.config.limits, state.store.disk.uploads());
     let kind = FileKind::Npz;
     let reception = Reception { kind, encoding: Encoding::Identity, limit: u64::MAX, limits, folder };
-    let received = reception.receive_matrix(body, &app.store, &identity.tenant).await?;
-    let (store, tenant) = (app.store.clone(), identity.tenant.clone());
+    let received = reception.receive_matrix(body, &state.store, &identity.tenant).await?;
+    let (store, tenant) = (state.store.clone(), identity.tenant.clone());
     let caller = StopOnDrop::new(limits.operation_time);
     let task = caller.task.clone();
     let keep = move || {
         let matrix = read_matrix(&store, &tenant, received, kind, &task)?;
         store.insert_copy(number, (&tenant, &name, version), matrix, (&format, false))
     };
-    Ok(Body::new(CopyBody(app.threads.run(&identity.tenant, &caller.task, keep).await?)))
+    Ok(Body::new(CopyBody(state.threads.run(&identity.tenant, &caller.task, keep).await?)))
 }
 
 /// A body that has no bytes and no end, and is dropped with its connection.

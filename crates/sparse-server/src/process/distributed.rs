@@ -7,13 +7,14 @@
 
 use super::copies::Copy;
 use super::device_workers::key;
-use crate::etag::Tags;
-use crate::idempotency::Keys;
+use crate::durable::Description;
+use crate::limits::usage::check_stored;
 use crate::lock::lock;
-use crate::name;
-use crate::objects::{Description, PutOptions, check_match, tag_of};
+use crate::objects::{PutOptions, check_match, tag_of};
 use crate::problem::Problem;
-use crate::usage::check_stored;
+use crate::request::etag::Tags;
+use crate::request::idempotency::Keys;
+use crate::request::name;
 use axum::Json;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};

@@ -3,12 +3,13 @@
 use super::device_workers::DeviceWorkers;
 use super::dispatch::content_length;
 use super::distributed::{DistributedMatrix, Part, needs_whole};
-use crate::auth::Identity;
 use crate::operation_requests::array_reception;
 use crate::operations::{MemberSelection, Operation};
-use crate::parameters::Parameters;
 use crate::problem::Problem;
-use crate::upload::{NPY, RESULT_ARRAY, Received, is_on_device};
+use crate::request::media::NPY;
+use crate::request::parameters::Parameters;
+use crate::security::auth::Identity;
+use crate::upload::{RESULT_ARRAY, Received, is_on_device};
 use axum::body::{Body, Bytes};
 use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};

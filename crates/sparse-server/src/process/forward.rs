@@ -2,9 +2,9 @@
 
 use super::supervisor::Supervisor;
 use super::{BODY_READ, IDENTITY};
-use crate::auth::Identity;
 use crate::lock::lock;
 use crate::problem::Problem;
+use crate::security::auth::Identity;
 use axum::Extension;
 use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::{Request, State};

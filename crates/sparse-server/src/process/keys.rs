@@ -3,12 +3,12 @@
 
 use super::device_workers::DeviceWorkers;
 use super::forward::json_of;
-use crate::app::App;
-use crate::auth::Identity;
-use crate::idempotency::{Earlier, KEY, KEYS_PER_TENANT, RequestLine};
+use crate::device_state::DeviceState;
 use crate::lock::lock;
-use crate::matrices::{Segment, segment};
 use crate::problem::Problem;
+use crate::request::arguments::{Segment, segment};
+use crate::request::idempotency::{Earlier, KEY, KEYS_PER_TENANT, RequestLine};
+use crate::security::auth::Identity;
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
@@ -90,12 +90,12 @@ impl DeviceWorkers {
 
 /// Says what the request with a key and this line has made, or that there is none.
 pub(crate) async fn effect_of_key(
-    State(app): State<App>,
+    State(state): State<DeviceState>,
     Extension(identity): Extension<Identity>,
     line: Segment<String>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    match app.keys.find(&identity.tenant, &headers, &RequestLine(segment(line)?))? {
+    match state.keys.find(&identity.tenant, &headers, &RequestLine(segment(line)?))? {
         Some(earlier) => Ok(Json(earlier).into_response()),
         None => Ok(StatusCode::NO_CONTENT.into_response()),
     }

@@ -7,12 +7,12 @@
 use super::device_workers::{DeviceWorkers, QUESTION_TIME, answer_of};
 use super::forward::json_of;
 use super::supervisor::Supervisor;
-use crate::app::App;
-use crate::auth::Identity;
-use crate::matrices::{Pairs, parameters};
-use crate::problem::Problem;
-use crate::task::Task;
-use crate::usage::Usage;
+use crate::device_state::DeviceState;
+use crate::execution::task::Task;
+use crate::limits::usage::Usage;
+use crate::problem::{LACKING, Problem};
+use crate::request::arguments::{Pairs, parameters};
+use crate::security::auth::Identity;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use axum::response::Response;
@@ -28,8 +28,6 @@ pub(crate) const USAGES: &str = "/usages";
 pub(crate) const EVICT: &str = "/evict";
 /// The header in which a worker says what the tenant has after a request.
 const USAGE: &str = "nnz-usage";
-/// The header in which a worker says how many bytes of the quota it lacks that the tenant has elsewhere.
-pub(crate) const LACKING: &str = "nnz-lacking";
 
 /// Time between two questions for what tenants have.
 const USAGES_PERIOD: Duration = Duration::from_secs(1);
@@ -129,18 +127,18 @@ fn number_of<T: serde::de::DeserializeOwned>(headers: &mut HeaderMap, name: &str
 }
 
 /// Takes over what a caller has elsewhere, at the worker.
-pub(super) fn learn(app: &App, identity: &Identity) {
+pub(super) fn learn(state: &DeviceState, identity: &Identity) {
     if let Some(usage) = identity.elsewhere {
-        app.store.ledger.elsewhere.set(&identity.tenant, usage);
+        state.store.ledger.elsewhere.set(&identity.tenant, usage);
     }
 }
 
 /// Tells the front end what a caller has now, if that may have changed for longer than the request.
-pub(super) fn tell(app: &App, tenant: &str, response: &mut Response) {
+pub(super) fn tell(state: &DeviceState, tenant: &str, response: &mut Response) {
     let is_change =
         matches!(response.status(), StatusCode::CREATED | StatusCode::ACCEPTED | StatusCode::NO_CONTENT);
-    if is_change && app.store.device_number.is_some() {
-        let usage = serde_json::to_string(&app.usage(tenant)).unwrap_or_default();
+    if is_change && state.store.device_number.is_some() {
+        let usage = serde_json::to_string(&state.usage(tenant)).unwrap_or_default();
         if let Ok(usage) = HeaderValue::from_str(&usage) {
             response.headers_mut().insert(USAGE, usage);
         }
@@ -148,18 +146,18 @@ pub(super) fn tell(app: &App, tenant: &str, response: &mut Response) {
 }
 
 /// Says what each tenant has.
-pub(crate) async fn usages(State(app): State<App>) -> Json<HashMap<String, Usage>> {
-    Json(app.usages())
+pub(crate) async fn usages(State(state): State<DeviceState>) -> Json<HashMap<String, Usage>> {
+    Json(state.usages())
 }
 
 /// Moves unused matrices of the caller to disk until `bytes` bytes are free.
 pub(crate) async fn evict(
-    State(app): State<App>,
+    State(state): State<DeviceState>,
     Extension(identity): Extension<Identity>,
     pairs: Pairs,
 ) -> Result<Json<u64>, Problem> {
     let bytes = parameters(pairs)?.required("bytes")?;
-    let (store, tenant) = (app.store.clone(), identity.tenant);
+    let (store, tenant) = (state.store.clone(), identity.tenant);
     let evict = move || store.evict_bytes(&tenant, bytes);
-    Ok(Json(app.threads.run_brief(&Task::new(EVICTION_TIME), evict).await?))
+    Ok(Json(state.threads.run_brief(&Task::new(EVICTION_TIME), evict).await?))
 }

@@ -31,7 +31,7 @@ pub(crate) use device_workers::DeviceWorkers;
 pub(crate) use dispatch::dispatch;
 pub(crate) use forward::forward;
 pub(crate) use keys::{MADE, effect_of_key};
-pub(crate) use limits::{EVICT, LACKING, USAGES, evict, usages};
+pub(crate) use limits::{EVICT, USAGES, evict, usages};
 pub(crate) use parts::{DIVISIONS, PARTS, divide, receive_part};
 pub use supervisor::WorkerCommand;
 pub(crate) use worker::identify;

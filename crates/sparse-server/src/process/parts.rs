@@ -5,12 +5,13 @@ use super::copies::{Copy, CopyBody};
 use super::device_workers::DeviceWorkers;
 use super::distributed::Part;
 use super::forward::json_of;
-use crate::app::App;
-use crate::auth::Identity;
-use crate::ledger::Reservation;
-use crate::objects::{Description, Store};
+use crate::device_state::DeviceState;
+use crate::durable::Description;
+use crate::execution::task::StopOnDrop;
+use crate::memory::ledger::Reservation;
+use crate::objects::Store;
 use crate::problem::Problem;
-use crate::task::StopOnDrop;
+use crate::security::auth::Identity;
 use crate::upload::check_integers;
 use axum::body::Body;
 use axum::extract::{Request, State};
@@ -107,14 +108,14 @@ impl DeviceWorkers {
 
 /// Divides the rows of a file at a worker, in whose ledger the offsets are meanwhile.
 pub(crate) async fn divide(
-    State(app): State<App>,
+    State(state): State<DeviceState>,
     Extension(identity): Extension<Identity>,
     Json(request): Json<DivisionRequest>,
 ) -> Result<Json<Vec<Range<usize>>>, Problem> {
-    let (store, tenant) = (app.store.clone(), identity.tenant.clone());
-    let caller = StopOnDrop::new(app.config.limits.operation_time);
+    let (store, tenant) = (state.store.clone(), identity.tenant.clone());
+    let caller = StopOnDrop::new(state.config.limits.operation_time);
     let divide = move || divide_rows(&store, &tenant, &request);
-    app.threads.run(&identity.tenant, &caller.task, divide).await.map(Json)
+    state.threads.run(&identity.tenant, &caller.task, divide).await.map(Json)
 }
 
 /// The rows of each part of the matrix in a file, which is checked.
@@ -165,11 +166,11 @@ fn offset_bytes(file: &RowRanges) -> u64 {
 
 /// Reads a part at its worker, and keeps it while the answer is waited for.
 pub(crate) async fn receive_part(
-    State(app): State<App>,
+    State(state): State<DeviceState>,
     Extension(identity): Extension<Identity>,
     Json(part): Json<PartRequest>,
 ) -> Result<Response, Problem> {
-    let (store, tenant) = (app.store.clone(), identity.tenant.clone());
+    let (store, tenant) = (state.store.clone(), identity.tenant.clone());
     let keep = move || {
         let matrix = read_rows(&store, &tenant, &part)?;
         let copy =
@@ -177,8 +178,8 @@ pub(crate) async fn receive_part(
         let description = serde_json::to_string(&store.copy(part.number)?.description);
         Ok((description.map_err(Problem::internal)?, copy))
     };
-    let caller = StopOnDrop::new(app.config.limits.operation_time);
-    let (description, copy) = app.threads.run(&identity.tenant, &caller.task, keep).await?;
+    let caller = StopOnDrop::new(state.config.limits.operation_time);
+    let (description, copy) = state.threads.run(&identity.tenant, &caller.task, keep).await?;
     Ok((StatusCode::CREATED, [(DESCRIPTION, description)], Body::new(CopyBody(copy))).into_response())
 }
 

@@ -2,18 +2,18 @@
 
 use super::limits;
 use super::{BODY_READ, IDENTITY, MARK, READY, STOP, Settings};
-use crate::app::App;
-use crate::auth::Identity;
+use crate::device_state::DeviceState;
 use crate::durable::Disk;
 use crate::error::StartError;
-use crate::heap;
-use crate::ledger::Ledger;
 use crate::lock::lock;
+use crate::memory::heap;
+use crate::memory::ledger::Ledger;
 use crate::objects::{HostTier, Store};
+#[cfg(feature = "otel")]
+use crate::observability::traces::Traces;
 use crate::problem::Problem;
 use crate::routes;
-#[cfg(feature = "otel")]
-use crate::traces::Traces;
+use crate::security::auth::Identity;
 use axum::Router;
 use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::{Request, State};
@@ -112,7 +112,7 @@ impl Listen {
 
 /// A worker that listens.
 struct Worker {
-    app: App,
+    state: DeviceState,
     listener: UnixListener,
     #[cfg(feature = "otel")]
     traces: Option<Traces>,
@@ -133,7 +133,7 @@ impl Worker {
         Ok(Self {
             #[cfg(feature = "otel")]
             traces: Traces::of(&config, &format!("{service} worker {generation}"))?,
-            app: App::new(config, store, &service, Some(generation)),
+            state: DeviceState::new(config, store, &service, Some(generation)),
             listener,
         })
     }
@@ -142,22 +142,22 @@ impl Worker {
     async fn run(self, front_end: Listen) -> Result<(), StartError> {
         #[cfg(feature = "otel")]
         let traces = self.traces;
-        let (app, listener) = (self.app, self.listener);
-        tokio::spawn(app.clone().delete_expired());
+        let (state, listener) = (self.state, self.listener);
+        tokio::spawn(state.clone().delete_expired());
         tokio::spawn(heap::return_freed_memory());
-        tokio::spawn(end_with_device(app.clone()));
-        let router = routes::worker_router(&app);
+        tokio::spawn(end_with_device(state.clone()));
+        let router = routes::worker_router(&state);
         #[cfg(feature = "otel")]
         let router = Traces::watch(traces.as_ref(), router);
         tokio::spawn(accept(listener, router));
         // If the thread that listens is gone, so is the process.
         let _ = front_end.stop.await;
-        let (drain_time, jobs) = (app.config.limits.drain_time, app.clone());
+        let (drain_time, jobs) = (state.config.limits.drain_time, state.clone());
         let deadline = Instant::now() + drain_time;
         tokio::spawn(async move { jobs.jobs.drain().await });
         let _ = front_end.end.await;
         // The requests that were in flight may have made more.
-        if timeout_at(deadline, app.jobs.drain()).await.is_err() {
+        if timeout_at(deadline, state.jobs.drain()).await.is_err() {
             tracing::warn!("stopping after {drain_time:?} with jobs in flight");
         }
         #[cfg(feature = "otel")]
@@ -194,8 +194,8 @@ fn ignore_signals() -> io::Result<()> {
 }
 
 /// Ends the process once its device is of no more use: the next one opens it anew.
-async fn end_with_device(app: App) {
-    let failure = app.device_failure().await;
+async fn end_with_device(state: DeviceState) {
+    let failure = state.device_failure().await;
     tracing::error!("the worker ends, since its device fails: {failure}");
     std::process::exit(1);
 }
@@ -226,7 +226,7 @@ const DISCARD_TIME: Duration = Duration::from_secs(1);
 /// read. A body that comes with its header is read in any case: otherwise the connection would be closed, perhaps
 /// before the front end has sent all, and then it would not see the answer.
 pub(crate) async fn identify(
-    State(app): State<App>,
+    State(state): State<DeviceState>,
     request: Request,
     next: Next,
 ) -> Result<Response, Problem> {
@@ -234,7 +234,7 @@ pub(crate) async fn identify(
     let identity = head.headers.remove(IDENTITY);
     let identity = identity.ok_or_else(|| Problem::internal("the front end names no caller"))?;
     let identity: Identity = serde_json::from_slice(identity.as_bytes()).map_err(Problem::internal)?;
-    limits::learn(&app, &identity);
+    limits::learn(&state, &identity);
     let tenant = identity.tenant.clone();
     head.extensions.insert(identity);
     let is_awaited = head.headers.contains_key(header::EXPECT);
@@ -244,7 +244,7 @@ pub(crate) async fn identify(
         // Behind a body that is late the connection is closed.
         let _ = timeout(DISCARD_TIME, discard(body.clone())).await;
     }
-    limits::tell(&app, &tenant, &mut response);
+    limits::tell(&state, &tenant, &mut response);
     if body.is_end_stream() {
         response.headers_mut().insert(BODY_READ, HeaderValue::from_static("1"));
     }

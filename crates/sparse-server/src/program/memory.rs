@@ -1,13 +1,13 @@
 //! The matrices and arrays of a program while it runs.
 
 use super::steps::{ArraySource, MatrixSource, Step};
-use crate::computation::{Owner, compute};
-use crate::ledger::Reservation;
+use crate::execution::task::Task;
+use crate::memory::ledger::Reservation;
 use crate::objects::{Object, Resident, Store};
+use crate::operation_requests::computation::{Owner, compute};
 use crate::operation_requests::{check_real, read_columns};
 use crate::operations::{Answer, Call, Columns, MemberSelection};
 use crate::problem::Problem;
-use crate::task::Task;
 use crate::upload::ArrayBody;
 use nnz::{DenseMatrix, Matrix, Order};
 use std::sync::Arc;

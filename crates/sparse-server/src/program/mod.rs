@@ -8,13 +8,14 @@ mod memory;
 mod steps;
 
 use crate::answer::Outcome;
-use crate::app::App;
-use crate::auth::Identity;
-use crate::idempotency::RequestLine;
-use crate::matrices::{PUT_PARAMETERS, Pairs, find, parameters_among};
+use crate::device_state::DeviceState;
+use crate::handlers::matrices::find;
 use crate::objects::Store;
 use crate::operation_requests::{Request, receive_operand};
 use crate::problem::Problem;
+use crate::request::arguments::{PUT_PARAMETERS, Pairs, parameters_among};
+use crate::request::idempotency::RequestLine;
+use crate::security::auth::Identity;
 use crate::upload::ArrayBody;
 use axum::Extension;
 use axum::body::Body;
@@ -40,7 +41,7 @@ pub(crate) fn known_parameters() -> Vec<&'static str> {
 }
 
 pub(crate) async fn run(
-    State(app): State<App>,
+    State(state): State<DeviceState>,
     Extension(identity): Extension<Identity>,
     pairs: Pairs,
     headers: HeaderMap,
@@ -48,33 +49,33 @@ pub(crate) async fn run(
     body: Body,
 ) -> Result<Response, Problem> {
     let parameters = parameters_among(pairs, &known_parameters())?;
-    let (request, reply) = match Request::begin(&app, identity, &parameters, &headers, line)? {
+    let (request, reply) = match Request::begin(&state, identity, &parameters, &headers, line)? {
         ControlFlow::Continue(begun) => begun,
-        ControlFlow::Break(earlier) => return earlier.answer(body, &app.config.limits).await,
+        ControlFlow::Break(earlier) => return earlier.answer(body, &state.config.limits).await,
     };
     let text: String = parameters.required("program")?;
-    let steps = parse(&text, |name| find(&app.store, &request.identity, name))?;
+    let steps = parse(&text, |name| find(&state.store, &request.identity, name))?;
     if let Some(last) = steps.last() {
         request.check_result(last.operation.result)?;
     }
     let tenant = request.identity.tenant.clone();
-    reply.check(&app, &tenant)?;
+    reply.check(&state, &tenant)?;
     let takes_body = steps.iter().any(|step| matches!(step.operand, Some(ArraySource::Body)));
     let body = match takes_body {
         true => {
             let body = request.hashed(body);
-            Some(request.task.within(receive_operand(&app, "the program", &headers, body)).await??)
+            Some(request.task.within(receive_operand(&state, "the program", &headers, body)).await??)
         }
         false => None,
     };
     let program = Program { request, steps, body };
-    let admitted = app.threads.admit(&tenant)?;
+    let admitted = state.threads.admit(&tenant)?;
     if reply.is_job() {
         let subject = program.request.subject("program", program.matrix());
-        return reply.into_job(&app, admitted, subject, &tenant, |store| program.run(store));
+        return reply.into_job(&state, admitted, subject, &tenant, |store| program.run(store));
     }
-    let store = app.store.clone();
-    app.threads.run_admitted(admitted, &reply.caller.task, move || program.run(&store)).await?.respond()
+    let store = state.store.clone();
+    state.threads.run_admitted(admitted, &reply.caller.task, move || program.run(&store)).await?.respond()
 }
 
 impl Program {

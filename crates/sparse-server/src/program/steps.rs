@@ -1,10 +1,10 @@
 //! The steps of a program, as clients write them and with the matrices that they name.
 
-use crate::name;
 use crate::objects::Object;
 use crate::operations::{MEMBER, Operand, Operation, ResultKind};
-use crate::parameters::Parameters;
 use crate::problem::Problem;
+use crate::request::name;
+use crate::request::parameters::Parameters;
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;

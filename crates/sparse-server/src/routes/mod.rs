@@ -1,31 +1,32 @@
-//! Routes: a table, from which the routers, authorization and the [OpenAPI document](crate::open_api) are made.
+//! Routes: a table, from which the routers, authorization and the [OpenAPI document](crate::routes::open_api) are made.
 
+pub(crate) mod addresses;
+pub(crate) mod open_api;
 mod table;
 
 use crate::aliases;
-use crate::answer_encoding;
-use crate::app::App;
-use crate::auth::Scope;
+use crate::answer::encoding;
+use crate::device_state::DeviceState;
 use crate::front_end::{ComputeProcess, FrontEnd, authorize, observe};
-use crate::matrices::{Pairs, parameters_among};
+#[cfg(unix)]
+use crate::handlers::status;
+#[cfg(unix)]
+use crate::local_files::exchange::exchange;
 use crate::problem::Problem;
 #[cfg(unix)]
 use crate::process;
-#[cfg(unix)]
-use crate::shared;
-#[cfg(unix)]
-use crate::status;
+use crate::request::arguments::{Pairs, parameters_among};
+use crate::security::auth::Scope;
 use crate::upload::{RESULT_ARRAY, is_on_device};
 use axum::Router;
-use axum::extract::{MatchedPath, Request, State};
+use axum::extract::{Request, State};
 use axum::http::{Method, StatusCode, Uri};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
 use axum::routing::MethodRouter;
 #[cfg(unix)]
 use axum::routing::{MethodFilter, get, on, post, put};
-pub(crate) use table::{ALIAS, JOB_RESULT, MATRIX, OPERATION, PROGRAMS, ROUTES, UPLOADS};
-use table::{JOB, REQUESTS};
+pub(crate) use table::ROUTES;
 
 /// A method on an address.
 pub(crate) struct Route {
@@ -45,7 +46,7 @@ enum Handler {
     /// The one that faces clients.
     FrontEnd(fn() -> MethodRouter<FrontEnd>),
     /// The one that holds matrices and computes, here or in worker processes, of which a request has a destination.
-    Device(fn() -> MethodRouter<App>, Destination),
+    Device(fn() -> MethodRouter<DeviceState>, Destination),
 }
 
 /// The part of the devices that a request goes to.
@@ -64,19 +65,13 @@ pub(crate) enum Destination {
     Status,
 }
 
-/// True for requests that ask what goes on, and may wait for it.
-pub(crate) fn waits(request: &Request) -> bool {
-    let pattern = request.extensions().get::<MatchedPath>().map(MatchedPath::as_str);
-    *request.method() == Method::GET && matches!(pattern, Some(REQUESTS | JOB))
-}
-
 impl Route {
     /// The handler at the part that faces clients, behind the checks of the route: the last layer runs first.
     fn at_front_end(&self, front_end: &FrontEnd) -> MethodRouter {
         let handler = match (&self.handler, &front_end.compute) {
             (Handler::FrontEnd(handler), _) => handler().with_state(front_end.clone()),
-            (Handler::Device(handler, _), ComputeProcess::ThisProcess(app)) => {
-                handler().with_state(app.clone())
+            (Handler::Device(handler, _), ComputeProcess::ThisProcess(state)) => {
+                handler().with_state(state.clone())
             }
             #[cfg(unix)]
             (Handler::Device(_, destination), ComputeProcess::Workers(workers)) => match workers.single() {
@@ -112,11 +107,11 @@ impl Route {
 /// Exchanges files for bodies, resolves aliases and compresses answers, before a request reaches a device and after.
 fn with_bodies_and_names(handler: MethodRouter, front_end: &FrontEnd) -> MethodRouter {
     #[cfg(unix)]
-    let handler = handler.layer(from_fn_with_state(front_end.clone(), shared::exchange));
+    let handler = handler.layer(from_fn_with_state(front_end.clone(), exchange));
     handler
         .layer(from_fn_with_state(front_end.clone(), check_device_arrays))
         .layer(from_fn_with_state(front_end.clone(), aliases::resolve))
-        .layer(from_fn_with_state(front_end.clone(), answer_encoding::encode))
+        .layer(from_fn_with_state(front_end.clone(), encoding::encode))
 }
 
 /// Fails for a request that names arrays on the GPU, unless the server takes them.
@@ -159,7 +154,7 @@ pub(crate) fn router(front_end: &FrontEnd) -> Router {
 
 /// The router of a worker process, whose only client is the front end.
 #[cfg(unix)]
-pub(crate) fn worker_router(app: &App) -> Router {
+pub(crate) fn worker_router(state: &DeviceState) -> Router {
     let mut router = Router::new();
     for route in ROUTES {
         if let Handler::Device(handler, _) = route.handler {
@@ -173,11 +168,11 @@ pub(crate) fn worker_router(app: &App) -> Router {
         .route(process::MADE, get(process::effect_of_key))
         .route(process::EVICT, post(process::evict))
         .route("/taken/{name}", get(status::is_taken))
-        .layer(from_fn_with_state(app.clone(), process::identify))
+        .layer(from_fn_with_state(state.clone(), process::identify))
         .route("/metrics", get(status::device_metrics))
         .route("/names", get(status::names))
         .route(process::USAGES, get(process::usages))
-        .with_state(app.clone())
+        .with_state(state.clone())
 }
 
 async fn not_found(uri: Uri) -> Problem {

@@ -1,30 +1,22 @@
 //! The table of routes: a row is all there is to add for a new one, beside its handler.
 
+#[cfg(unix)]
+use super::addresses::UPLOAD;
+use super::addresses::{ALIAS, JOB, JOB_RESULT, MATRIX, OPERATION, PROGRAMS, REQUESTS, UPLOADS};
 use super::{Destination, Handler, Route};
 use crate::aliases;
-use crate::auth::Scope;
-use crate::jobs;
-use crate::matrices;
+use crate::handlers::jobs;
+use crate::handlers::matrices;
+use crate::handlers::status;
+#[cfg(unix)]
+use crate::handlers::uploads;
 use crate::operation_requests;
 use crate::program;
-#[cfg(unix)]
-use crate::resumable;
-use crate::running_requests;
-use crate::status;
+use crate::request::arguments::UPLOAD_PARAMETERS;
+use crate::security::auth::Scope;
 use axum::routing::{delete, get, post, put};
 #[cfg(unix)]
 use axum::routing::{head, patch};
-
-pub(crate) const MATRIX: &str = "/v1/matrices/{name}";
-pub(crate) const ALIAS: &str = "/v1/aliases/{name}";
-pub(super) const JOB: &str = "/v1/jobs/{id}";
-pub(crate) const UPLOADS: &str = "/v1/uploads";
-#[cfg(unix)]
-const UPLOAD: &str = "/v1/uploads/{upload}";
-pub(super) const REQUESTS: &str = "/v1/requests";
-pub(crate) const JOB_RESULT: &str = "/v1/jobs/{id}/result";
-pub(crate) const PROGRAMS: &str = "/v1/programs";
-pub(crate) const OPERATION: &str = "/v1/matrices/{name}/{operation}";
 
 /// Every route.
 pub(crate) const ROUTES: &[Route] = &[
@@ -82,7 +74,7 @@ pub(crate) const ROUTES: &[Route] = &[
         summary: "The caller's requests that run, and the last ones that were slow",
         parameters: Some(&[]),
         scope: Some(Scope::Read),
-        handler: Handler::FrontEnd(|| get(running_requests::list)),
+        handler: Handler::FrontEnd(|| get(status::running_requests)),
     },
     Route {
         method: "get",
@@ -123,7 +115,7 @@ pub(crate) const ROUTES: &[Route] = &[
         summary: "Begins an upload of Upload-Length bytes that can be resumed; Location is its address",
         parameters: Some(&[]),
         scope: Some(Scope::Write),
-        handler: Handler::FrontEnd(|| post(resumable::begin)),
+        handler: Handler::FrontEnd(|| post(uploads::begin)),
     },
     #[cfg(unix)]
     Route {
@@ -132,7 +124,7 @@ pub(crate) const ROUTES: &[Route] = &[
         summary: "The bytes of an upload that are there, in Upload-Offset",
         parameters: Some(&[]),
         scope: Some(Scope::Write),
-        handler: Handler::FrontEnd(|| head(resumable::describe)),
+        handler: Handler::FrontEnd(|| head(uploads::describe)),
     },
     #[cfg(unix)]
     Route {
@@ -141,7 +133,7 @@ pub(crate) const ROUTES: &[Route] = &[
         summary: "Adds the bytes from Upload-Offset on to an upload",
         parameters: Some(&[]),
         scope: Some(Scope::Write),
-        handler: Handler::FrontEnd(|| patch(resumable::append)),
+        handler: Handler::FrontEnd(|| patch(uploads::append)),
     },
     #[cfg(unix)]
     Route {
@@ -150,7 +142,7 @@ pub(crate) const ROUTES: &[Route] = &[
         summary: "Forgets an upload",
         parameters: Some(&[]),
         scope: Some(Scope::Write),
-        handler: Handler::FrontEnd(|| delete(resumable::remove)),
+        handler: Handler::FrontEnd(|| delete(uploads::remove)),
     },
     Route {
         method: "get",
@@ -164,7 +156,7 @@ pub(crate) const ROUTES: &[Route] = &[
         method: "put",
         path: MATRIX,
         summary: "Uploads a new version; ?durable=1, ?pinned=1, ?replace=1 for no earlier ones, ?ttl=SECONDS, ?labels=K=V, ?device=NUMBER, ?parts=COUNT or auto",
-        parameters: Some(&matrices::UPLOAD_PARAMETERS),
+        parameters: Some(&UPLOAD_PARAMETERS),
         scope: Some(Scope::Write),
         handler: Handler::Device(|| put(matrices::upload), Destination::NewMatrix),
     },

@@ -2,7 +2,7 @@
 
 use super::check_magic;
 use super::matrix::check_integers;
-use crate::ledger::Reservation;
+use crate::memory::ledger::Reservation;
 use crate::objects::Store;
 use crate::problem::Problem;
 use nnz::io::FileKind;

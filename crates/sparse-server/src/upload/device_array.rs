@@ -1,7 +1,7 @@
 //! Arrays that clients on this machine have in the memory of the server's GPU: named by handles of CUDA IPC, read and
 //! written there, and not sent.
 
-use crate::ledger::Reservation;
+use crate::memory::ledger::Reservation;
 use crate::objects::Store;
 use crate::problem::Problem;
 use axum::body::Body;

@@ -2,10 +2,11 @@
 
 use super::sink::{IN_MEMORY, Sink, new_file};
 use super::zstd::Frames;
-use super::{NPY_HEADER_BYTES, Received, Upload, check_magic, extension};
+use super::{NPY_HEADER_BYTES, Received, Upload, check_magic};
+use crate::execution::task::Task;
 use crate::objects::Store;
 use crate::problem::Problem;
-use crate::task::Task;
+use crate::request::media::extension;
 use axum::http::{HeaderMap, StatusCode, header};
 use flate2::bufread::ZlibDecoder;
 use flate2::read::MultiGzDecoder;

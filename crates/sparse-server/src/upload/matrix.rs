@@ -1,10 +1,10 @@
 //! Matrices from bodies that were received whole.
 
 use super::{Received, Upload};
-use crate::ledger::Reservation;
+use crate::execution::task::Task;
+use crate::memory::ledger::Reservation;
 use crate::objects::Store;
 use crate::problem::Problem;
-use crate::task::Task;
 use nnz::io::any::RoundedIntegers;
 use nnz::io::npy::{Layout, NpyArray};
 use nnz::io::{Claim, FileKind, MatrixFile, are_rows_too_many};

@@ -5,11 +5,14 @@ mod device_array;
 mod encoding;
 mod matrix;
 mod receive;
+#[cfg(unix)]
+pub(crate) mod resumable;
 mod sink;
 mod zstd;
 
+use crate::execution::task::Task;
 use crate::problem::Problem;
-use crate::task::Task;
+use crate::request::media::{MTX, NPY, NPZ, extension, kind_of_media};
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderName, StatusCode, header};
 use nnz::DType;
@@ -118,27 +121,6 @@ pub(crate) const UPLOAD: &str = "nnz-upload";
 pub(crate) const UPLOAD_OFFSET: HeaderName = HeaderName::from_static("upload-offset");
 /// The bytes of the whole body of an upload.
 pub(crate) const UPLOAD_LENGTH: HeaderName = HeaderName::from_static("upload-length");
-
-pub(crate) const NPZ: &str = "application/x-npz";
-pub(crate) const NPY: &str = "application/x-npy";
-pub(crate) const MTX: &str = "text/x-matrix-market";
-
-pub(crate) fn kind_of_media(media: &str) -> Option<FileKind> {
-    match &*media.to_ascii_lowercase() {
-        NPZ => Some(FileKind::Npz),
-        NPY => Some(FileKind::Npy),
-        MTX => Some(FileKind::MatrixMarket),
-        _ => None,
-    }
-}
-
-pub(crate) fn extension(kind: FileKind) -> &'static str {
-    match kind {
-        FileKind::Npz => ".npz",
-        FileKind::Npy => ".npy",
-        FileKind::MatrixMarket => ".mtx",
-    }
-}
 
 impl Received {
     /// Bytes of the host's memory that the body takes now.

@@ -4,11 +4,12 @@
 use super::decoding::Decoding;
 use super::encoding::{Compressed, Encoding};
 use super::sink::{IN_MEMORY, Sink, new_file};
-use super::{ArrayBody, Received, Upload, extension};
+use super::{ArrayBody, Received, Upload};
 use crate::config::Limits;
+use crate::execution::task::StopOnDrop;
 use crate::objects::Store;
 use crate::problem::Problem;
-use crate::task::StopOnDrop;
+use crate::request::media::extension;
 use axum::body::{Body, Bytes, HttpBody};
 use axum::http::StatusCode;
 use http_body_util::BodyExt;

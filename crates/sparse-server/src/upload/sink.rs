@@ -1,9 +1,10 @@
 //! Destinations of large bodies: a file, or a decoder.
 
 use super::decoding::Decoding;
-use super::{Received, Upload, extension};
+use super::{Received, Upload};
 use crate::objects::Store;
 use crate::problem::Problem;
+use crate::request::media::extension;
 use nnz::io::FileKind;
 use std::io::Write;
 use std::path::Path;

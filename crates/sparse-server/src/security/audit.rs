@@ -1,9 +1,9 @@
 //! The audit log: who stored, changed or deleted what, each request as a line of JSON in a file that is appended to.
 
-use crate::auth::Identity;
 use crate::error::StartError;
 use crate::lock::lock;
-use crate::running_requests::Subject;
+use crate::observability::running_requests::Subject;
+use crate::security::auth::Identity;
 use crate::upload::{RESULT_ARRAY, RESULT_DESCRIPTOR, RESULT_FILE};
 use axum::extract::{Query, Request};
 use axum::http::{Method, StatusCode, header};

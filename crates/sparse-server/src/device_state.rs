@@ -1,14 +1,14 @@
 //! The state of the matrices and operations of one device, which their handlers share.
 
 use crate::config::Config;
-use crate::idempotency::Keys;
-use crate::jobs::Jobs;
-use crate::merge::Queues;
-use crate::metrics::{Metrics, Snapshot};
-use crate::objects::Store;
-use crate::thread_pool::ThreadPool;
+use crate::execution::jobs::Jobs;
+use crate::execution::merge::Queues;
+use crate::execution::thread_pool::ThreadPool;
 #[cfg(unix)]
-use crate::usage::Usage;
+use crate::limits::usage::Usage;
+use crate::objects::Store;
+use crate::observability::metrics::{Metrics, Snapshot};
+use crate::request::idempotency::Keys;
 #[cfg(unix)]
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use tokio::time::interval;
 
 /// The state of a device; a clone is the same.
 #[derive(Debug, Clone)]
-pub(crate) struct App(Arc<Shared>);
+pub(crate) struct DeviceState(Arc<Shared>);
 
 #[derive(Debug)]
 pub(crate) struct Shared {
@@ -36,7 +36,7 @@ pub(crate) struct Shared {
     pub(crate) generation: Option<u64>,
 }
 
-impl std::ops::Deref for App {
+impl std::ops::Deref for DeviceState {
     type Target = Shared;
 
     fn deref(&self) -> &Shared {
@@ -44,7 +44,7 @@ impl std::ops::Deref for App {
     }
 }
 
-impl App {
+impl DeviceState {
     /// The state of a process of the service, which is one of its workers if it has a number.
     pub(crate) fn new(config: Config, store: Store, service: &str, generation: Option<u64>) -> Self {
         Self(Arc::new(Shared {

@@ -1,10 +1,6 @@
 //! Lists the requests that run, and the slow ones of before.
 
-use crate::auth::Identity;
-use crate::front_end::FrontEnd;
 use crate::lock::lock;
-use axum::extract::State;
-use axum::{Extension, Json};
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::{HashMap, VecDeque};
@@ -92,7 +88,7 @@ impl Requests {
     }
 
     /// The requests of a tenant: those that run, the oldest first, and those that were slow, the newest first.
-    fn of(&self, tenant: &str) -> Value {
+    pub(crate) fn of(&self, tenant: &str) -> Value {
         let mut running: Vec<_> =
             lock(&self.running).values().filter(|it| it.tenant == tenant).cloned().collect();
         running.sort_by_key(|subject| subject.began);
@@ -111,14 +107,6 @@ impl Drop for RunningRequest {
     fn drop(&mut self) {
         self.requests.finish(&self.id, self.status);
     }
-}
-
-/// Lists the caller's requests.
-pub(crate) async fn list(
-    State(front_end): State<FrontEnd>,
-    Extension(identity): Extension<Identity>,
-) -> Json<Value> {
-    Json(front_end.listed.of(&identity.tenant))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Account of the device's memory: every byte is reserved before it is used.
 
+use crate::limits::usage::Usages;
 use crate::lock::lock;
-use crate::usage::Usages;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -138,7 +138,7 @@ impl Drop for Reservation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::usage::Usage;
+    use crate::limits::usage::Usage;
 
     #[test]
     fn bytes_come_back_and_quotas_hold() {

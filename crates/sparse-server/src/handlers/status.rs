@@ -1,10 +1,10 @@
 //! Answers about the server itself.
 
-use crate::app::App;
-use crate::auth::{Identity, to_hex};
+use crate::device_state::DeviceState;
 use crate::front_end::{ComputeProcess, FrontEnd};
-use crate::open_api;
 use crate::problem::Problem;
+use crate::routes::open_api;
+use crate::security::auth::{Identity, to_hex};
 #[cfg(unix)]
 use axum::extract::Path;
 use axum::extract::State;
@@ -44,7 +44,7 @@ pub(crate) async fn ready(State(front_end): State<FrontEnd>) -> Result<&'static 
 pub(crate) async fn metrics(State(front_end): State<FrontEnd>) -> Result<impl IntoResponse, Problem> {
     let mut text = front_end.metrics.text().map_err(Problem::internal)?;
     match &front_end.compute {
-        ComputeProcess::ThisProcess(app) => text += &device_metrics(State(app.clone())).await?,
+        ComputeProcess::ThisProcess(state) => text += &device_metrics(State(state.clone())).await?,
         #[cfg(unix)]
         ComputeProcess::Workers(workers) => text += &workers.metrics().await?,
     }
@@ -54,47 +54,58 @@ pub(crate) async fn metrics(State(front_end): State<FrontEnd>) -> Result<impl In
 /// Each `tenant/name` that this process has, or may have once a job is done. Jobs come first: one that has ended
 /// meanwhile has stored its result.
 #[cfg(unix)]
-pub(crate) async fn names(State(app): State<App>) -> Result<Json<Vec<String>>, Problem> {
-    Ok(Json([app.jobs.targets(), app.store.names()?, app.keys.names()].concat()))
+pub(crate) async fn names(State(state): State<DeviceState>) -> Result<Json<Vec<String>>, Problem> {
+    Ok(Json([state.jobs.targets(), state.store.names()?, state.keys.names()].concat()))
 }
 
 /// True if the caller has a matrix of a name in this process, or a job may make one.
 #[cfg(unix)]
 pub(crate) async fn is_taken(
-    State(app): State<App>,
+    State(state): State<DeviceState>,
     Extension(identity): Extension<Identity>,
     Path(name): Path<String>,
 ) -> Json<bool> {
-    Json(app.is_taken(&identity.tenant, &name))
+    Json(state.is_taken(&identity.tenant, &name))
 }
 
 /// The part of the metrics that the process with the device has.
-pub(crate) async fn device_metrics(State(app): State<App>) -> Result<String, Problem> {
-    let bandwidth = app.bandwidth().await;
-    app.metrics.text(app.snapshot(bandwidth)).map_err(Problem::internal)
+pub(crate) async fn device_metrics(State(state): State<DeviceState>) -> Result<String, Problem> {
+    let bandwidth = state.bandwidth().await;
+    state.metrics.text(state.snapshot(bandwidth)).map_err(Problem::internal)
 }
 
 pub(crate) async fn open_api() -> Json<Value> {
     Json(open_api::document())
 }
 
-pub(crate) async fn status(State(app): State<App>, Extension(identity): Extension<Identity>) -> Json<Value> {
-    let (ledger, caps) = (&app.store.ledger, app.store.device.caps());
+pub(crate) async fn status(
+    State(state): State<DeviceState>,
+    Extension(identity): Extension<Identity>,
+) -> Json<Value> {
+    let (ledger, caps) = (&state.store.ledger, state.store.device.caps());
     let host =
-        app.store.host_tier.as_ref().map_or((0, 0), |tier| (tier.ledger.capacity(), tier.ledger.used()));
+        state.store.host_tier.as_ref().map_or((0, 0), |tier| (tier.ledger.capacity(), tier.ledger.used()));
     Json(json!({
         "version": env!("CARGO_PKG_VERSION"),
         "device": { "backend": caps.backend, "name": caps.device },
         "memory": {
             "capacity_bytes": ledger.capacity(), "used_bytes": ledger.used(),
-            "driver_used_bytes": app.store.device.allocated_bytes(),
+            "driver_used_bytes": state.store.device.allocated_bytes(),
         },
         "host_memory": { "capacity_bytes": host.0, "used_bytes": host.1 },
         "tenant": {
             "name": identity.tenant, "capacity_bytes": ledger.tenant_capacity(),
             "used_bytes": ledger.used_by(&identity.tenant),
         },
-        "operations": { "running": app.threads.running(), "waiting": app.threads.waiting() },
-        "process": { "id": std::process::id(), "worker": app.generation },
+        "operations": { "running": state.threads.running(), "waiting": state.threads.waiting() },
+        "process": { "id": std::process::id(), "worker": state.generation },
     }))
+}
+
+/// Lists the caller's requests.
+pub(crate) async fn running_requests(
+    State(front_end): State<FrontEnd>,
+    Extension(identity): Extension<Identity>,
+) -> Json<Value> {
+    Json(front_end.listed.of(&identity.tenant))
 }

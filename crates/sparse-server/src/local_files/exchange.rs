@@ -1,19 +1,13 @@
-//! Files instead of bodies, for clients on the same machine: a request names a file that has its body, and one that is
-//! to have the answer's. They are in the folder of its tenant, in memory (`/dev/shm`) or on a disk, or were passed as
-//! open descriptors ([`crate::descriptors`]).
-//!
-//! A file is a name without folders, in a folder that is opened by its name under the one that the operator has named,
-//! and no symbolic link is followed: there is no path that leads elsewhere. Files are read and not mapped, so that one
-//! that is cut short meanwhile is an error and no signal.
+//! Exchanges the bodies of a request and of its answer for files.
 
-use crate::auth::Identity;
-use crate::descriptors::{BODY_DESCRIPTOR, Descriptors};
-use crate::error::StartError;
 use crate::front_end::FrontEnd;
-use crate::idempotency::KEY;
-use crate::name;
+use crate::local_files::descriptors::{BODY_DESCRIPTOR, Descriptors};
 use crate::problem::Problem;
-use crate::upload::{RESULT_DESCRIPTOR, RESULT_FILE, UPLOAD, kind_of_media};
+use crate::request::idempotency::KEY;
+use crate::request::media::kind_of_media;
+use crate::request::name;
+use crate::security::auth::Identity;
+use crate::upload::{RESULT_DESCRIPTOR, RESULT_FILE, UPLOAD};
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -27,7 +21,6 @@ use serde_json::json;
 use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
 use tokio::io::AsyncWriteExt;
 use tokio_util::io::ReaderStream;
 
@@ -36,26 +29,6 @@ pub(crate) const BODY_FILE: &str = "nnz-body-file";
 
 /// Bytes of a file that are read at once.
 const PART: usize = 1 << 20;
-
-/// The folder of files, in which each tenant has one of its own.
-#[derive(Debug)]
-pub(crate) struct SharedFolder(OwnedFd);
-
-impl SharedFolder {
-    pub(crate) fn open(path: &Path) -> Result<Self, StartError> {
-        let folder = File::open(path).map_err(|error| StartError::file(path, error))?;
-        let is_folder = folder.metadata().is_ok_and(|found| found.is_dir());
-        if is_folder { Ok(Self(folder.into())) } else { Err(StartError::file(path, "a folder is needed")) }
-    }
-
-    /// The folder of a tenant.
-    fn of(&self, tenant: &str) -> Result<OwnedFd, Problem> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        openat(&self.0, tenant, flags, Mode::empty()).map_err(|error| {
-            Problem::unprocessable(format!("the folder `{tenant}` of shared files cannot be opened: {error}"))
-        })
-    }
-}
 
 /// Takes the body of a request from the file, the descriptor or the upload that it names, and puts that of the answer
 /// into another file or descriptor.

@@ -9,10 +9,10 @@
 //! needs no seals. Those that a program or the kernel makes as they are read are refused, since they may let a thread
 //! wait for ever.
 
-use crate::auth::to_hex;
 use crate::error::StartError;
 use crate::lock::lock;
 use crate::problem::Problem;
+use crate::security::auth::to_hex;
 use crate::upload::RESULT_DESCRIPTOR;
 use rustix::cmsg_space;
 #[cfg(target_os = "linux")]

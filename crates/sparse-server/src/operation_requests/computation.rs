@@ -1,6 +1,6 @@
 //! Operations within their memory: what they need is predicted and reserved before they run.
 
-use crate::ledger::Reservation;
+use crate::memory::ledger::Reservation;
 use crate::objects::Store;
 use crate::operations::{Answer, Call, Columns, MemberSelection, Operation, Results};
 use crate::problem::Problem;

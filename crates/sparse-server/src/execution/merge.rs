@@ -8,13 +8,13 @@
 //! thread of their request computes at once.
 
 use crate::answer::{Array, Outcome};
-use crate::app::App;
+use crate::device_state::DeviceState;
+use crate::execution::thread_pool::{Admitted, Permit};
 use crate::lock::lock;
 use crate::objects::Store;
 use crate::operation_requests::{Operands, PendingOperation};
 use crate::operations::{merged_columns, multiply_together};
 use crate::problem::Problem;
-use crate::thread_pool::{Admitted, Permit};
 use nnz::op::Op;
 use nnz::{DenseMatrix, c64};
 use std::collections::hash_map::Entry;
@@ -108,16 +108,16 @@ impl Queues {
 
 /// Computes the result of a request, with those of others for the same product that wait at the same time.
 pub(crate) async fn run(
-    app: &App,
+    state: &DeviceState,
     admitted: Admitted,
     pending: PendingOperation,
 ) -> Result<Outcome, Problem> {
     let (product, task) = (Product::of(&pending)?, pending.request.task.clone());
-    let _leave = Leave { queues: &app.queues, product };
+    let _leave = Leave { queues: &state.queues, product };
     // Closed before the queue is left, also where the client is gone.
     let (answer, answered) = oneshot::channel();
-    if app.queues.push(product, Waiting { pending, admitted, answer }) {
-        dispatch(app.clone(), product);
+    if state.queues.push(product, Waiting { pending, admitted, answer }) {
+        dispatch(state.clone(), product);
     }
     let answered = task.within(answered).await?;
     answered.unwrap_or_else(|_| Err(Problem::internal("the operation failed")))
@@ -138,47 +138,47 @@ impl Drop for Leave<'_> {
 }
 
 /// Sends a worker to a queue, once there is one.
-fn dispatch(app: App, product: Product) {
-    if let Some(permit) = app.threads.try_permit() {
-        return serve(app, product, permit);
+fn dispatch(state: DeviceState, product: Product) {
+    if let Some(permit) = state.threads.try_permit() {
+        return serve(state, product, permit);
     }
     tokio::spawn(async move {
-        if let Ok(permit) = app.threads.permit().await {
-            serve(app, product, permit);
+        if let Ok(permit) = state.threads.permit().await {
+            serve(state, product, permit);
         }
     });
 }
 
 /// Computes one product of a queue.
-fn serve(app: App, product: Product, permit: Permit) {
+fn serve(state: DeviceState, product: Product, permit: Permit) {
     tokio::task::spawn_blocking(move || {
-        let turn = Turn { app, product };
+        let turn = Turn { state, product };
         // Given back before the next turn, so that products of other matrices take turns with it.
         let _permit = permit;
-        let taken = turn.app.queues.take(&product);
+        let taken = turn.state.queues.take(&product);
         if !taken.is_empty() {
-            turn.app.metrics.observe_merged(taken.len());
-            answer(taken, &turn.app);
+            turn.state.metrics.observe_merged(taken.len());
+            answer(taken, &turn.state);
         }
     });
 }
 
 /// The service of a queue by one worker. The next one follows where more requests wait, after a panic too.
 struct Turn {
-    app: App,
+    state: DeviceState,
     product: Product,
 }
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        if self.app.queues.has_more(&self.product) {
-            dispatch(self.app.clone(), self.product);
+        if self.state.queues.has_more(&self.product) {
+            dispatch(self.state.clone(), self.product);
         }
     }
 }
 
-fn answer(waiting: Vec<Waiting>, app: &App) {
-    let (store, began, count) = (&app.store, Instant::now(), waiting.len() as u32);
+fn answer(waiting: Vec<Waiting>, state: &DeviceState) {
+    let (store, began, count) = (&state.store, Instant::now(), waiting.len() as u32);
     let mut ready = vec![];
     for mut waiting in waiting {
         match waiting.pending.prepare(store) {
@@ -190,7 +190,7 @@ fn answer(waiting: Vec<Waiting>, app: &App) {
         Some(columns) => {
             for ((waiting, operands), column) in ready.into_iter().zip(columns) {
                 drop(operands);
-                app.threads.charge(&waiting.admitted, began.elapsed() / count);
+                state.threads.charge(&waiting.admitted, began.elapsed() / count);
                 send(waiting.answer, Ok(Outcome::Array(column)));
             }
         }
@@ -198,7 +198,7 @@ fn answer(waiting: Vec<Waiting>, app: &App) {
             for (Waiting { pending, answer, admitted }, operands) in ready {
                 let began = Instant::now();
                 let done = pending.finish(store, operands);
-                app.threads.charge(&admitted, began.elapsed());
+                state.threads.charge(&admitted, began.elapsed());
                 send(answer, done);
             }
         }

@@ -1,10 +1,10 @@
 //! Threads for work that blocks, of which few run and few wait.
 
 use crate::config::Limits;
+use crate::execution::task::Task;
+use crate::limits::rate::WorkerTime;
 use crate::lock::lock;
 use crate::problem::Problem;
-use crate::rate::WorkerTime;
-use crate::task::Task;
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard};

@@ -1,6 +1,6 @@
 //! Connections of clients, some of which send a few bytes at a time.
 
-use crate::metrics::Link;
+use crate::observability::metrics::Link;
 use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};

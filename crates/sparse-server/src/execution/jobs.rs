@@ -1,27 +1,17 @@
 //! Jobs: operations whose results are fetched later.
 
 use crate::answer::Outcome;
-use crate::app::App;
-use crate::auth::{Identity, Scope};
-use crate::front_end::check_scope;
+use crate::execution::task::{Notes, Task};
+use crate::limits::usage::Usages;
 use crate::lock::lock;
-use crate::matrices::{Pairs, Segment, parameters, segment};
-use crate::objects::Store;
 use crate::problem::Problem;
-use crate::task::{Notes, Task};
-use crate::thread_pool::Admitted;
-use crate::usage::Usages;
-use axum::extract::State as Extracted;
-use axum::http::{HeaderValue, StatusCode, header};
-use axum::response::{IntoResponse, Response};
-use axum::{Extension, Json};
+use crate::security::auth::Scope;
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 use tokio::sync::watch;
-use tokio::time::timeout;
 
 /// The jobs of a server, by their numbers.
 #[derive(Debug)]
@@ -45,14 +35,14 @@ struct Table {
 /// One job.
 #[derive(Debug)]
 pub(crate) struct Job {
-    number: u64,
-    id: String,
-    tenant: String,
-    subject: Subject,
+    pub(crate) number: u64,
+    pub(crate) id: String,
+    pub(crate) tenant: String,
+    pub(crate) subject: Subject,
     created: f64,
-    task: Task,
+    pub(crate) task: Task,
     state: Mutex<State>,
-    is_finished: watch::Sender<bool>,
+    pub(crate) is_finished: watch::Sender<bool>,
 }
 
 /// The operation and the matrix of a job.
@@ -76,7 +66,7 @@ enum State {
 
 /// A job as clients see it.
 #[derive(Serialize)]
-struct View {
+pub(crate) struct View {
     id: String,
     /// `queued`, `running`, `done` or `failed`.
     state: &'static str,
@@ -132,7 +122,7 @@ impl Jobs {
     }
 
     /// Lists a new job; 429 if the tenant has too many.
-    fn add(&self, tenant: &str, subject: Subject, task: Task) -> Result<Arc<Job>, Problem> {
+    pub(crate) fn add(&self, tenant: &str, subject: Subject, task: Task) -> Result<Arc<Job>, Problem> {
         let mut table = lock(&self.jobs);
         self.check_count(&table, tenant)?;
         table.last += 1;
@@ -151,12 +141,12 @@ impl Jobs {
         Ok(job)
     }
 
-    fn remove(&self, number: u64) {
+    pub(crate) fn remove(&self, number: u64) {
         let removed = lock(&self.jobs).jobs.remove(&number);
         drop(removed);
     }
 
-    fn all(&self) -> Vec<Arc<Job>> {
+    pub(crate) fn all(&self) -> Vec<Arc<Job>> {
         lock(&self.jobs).jobs.values().cloned().collect()
     }
 
@@ -183,7 +173,7 @@ impl Jobs {
         lock(&self.jobs).jobs.len()
     }
 
-    fn find(&self, tenant: &str, id: &str) -> Result<Arc<Job>, Problem> {
+    pub(crate) fn find(&self, tenant: &str, id: &str) -> Result<Arc<Job>, Problem> {
         let found = self.all().into_iter().find(|job| job.tenant == tenant && job.id == id);
         found.ok_or_else(|| {
             if self.is_lost(id) {
@@ -209,23 +199,23 @@ impl Jobs {
 }
 
 impl Job {
-    fn begin(&self) {
+    pub(crate) fn begin(&self) {
         self.task.log("begun");
         *lock(&self.state) = State::Running;
     }
 
-    fn finish(&self, result: Result<Outcome, Problem>) {
+    pub(crate) fn finish(&self, result: Result<Outcome, Problem>) {
         self.task.log(if result.is_ok() { "done" } else { "failed" });
         *lock(&self.state) = State::Finished(result.map(Arc::new));
         self.is_finished.send_replace(true);
     }
 
-    async fn finished(&self) {
+    pub(crate) async fn finished(&self) {
         // The sender is in the job, and outlives the wait.
         let _ = self.is_finished.subscribe().wait_for(|is_finished| *is_finished).await;
     }
 
-    fn view(&self) -> View {
+    pub(crate) fn view(&self) -> View {
         let (state, solution, problem) = match &*lock(&self.state) {
             State::Queued => ("queued", None, None),
             State::Running => ("running", None, None),
@@ -237,97 +227,11 @@ impl Job {
         View { id, state, operation, matrix, created, notes, solution, problem }
     }
 
-    fn result(&self) -> Result<Arc<Outcome>, Problem> {
+    pub(crate) fn result(&self) -> Result<Arc<Outcome>, Problem> {
         match &*lock(&self.state) {
             State::Queued => Err(Problem::not_finished("the job waits for a worker")),
             State::Running => Err(Problem::not_finished("the job runs")),
             State::Finished(result) => result.clone(),
         }
     }
-}
-
-/// Lists a job, and runs it; its result goes after [`Limits::result_time`](crate::Limits::result_time).
-pub(crate) fn start(
-    app: &App,
-    admitted: Admitted,
-    (tenant, subject, task): (&str, Subject, Task),
-    work: impl FnOnce(&Store) -> Result<Outcome, Problem> + Send + 'static,
-) -> Result<Response, Problem> {
-    let job = app.jobs.add(tenant, subject, task)?;
-    let location = HeaderValue::from_str(&format!("/v1/jobs/{}", job.id)).map_err(Problem::internal)?;
-    let answer = (StatusCode::ACCEPTED, [(header::LOCATION, location)], Json(job.view())).into_response();
-    tokio::spawn(run(app.clone(), admitted, job, work));
-    Ok(answer)
-}
-
-async fn run(
-    app: App,
-    admitted: Admitted,
-    job: Arc<Job>,
-    work: impl FnOnce(&Store) -> Result<Outcome, Problem> + Send + 'static,
-) {
-    let (store, begun) = (app.store.clone(), job.clone());
-    let done = app.threads.run_admitted(admitted, &job.task, move || {
-        begun.begin();
-        work(&store)
-    });
-    let result = done.await;
-    let code = result.as_ref().map_or_else(|problem| problem.status, |_| StatusCode::OK);
-    app.metrics.observe_job(job.subject.operation, code.as_u16(), job.task.elapsed());
-    job.finish(result);
-    // The sender goes with the job, and so this task ends once that is deleted.
-    let (number, mut deleted) = (job.number, job.is_finished.subscribe());
-    drop(job);
-    if timeout(app.config.limits.result_time, deleted.wait_for(|_| false)).await.is_err() {
-        app.jobs.remove(number);
-    }
-}
-
-pub(crate) async fn list(
-    Extracted(app): Extracted<App>,
-    Extension(identity): Extension<Identity>,
-) -> Json<Value> {
-    let jobs = app.jobs.all();
-    let own = jobs.iter().filter(|job| job.tenant == identity.tenant);
-    Json(json!({ "jobs": own.map(|job| job.view()).collect::<Vec<_>>() }))
-}
-
-/// The longest time that a request for a job waits for its end.
-const LONGEST_WAIT: f64 = 30.0;
-
-pub(crate) async fn describe(
-    Extracted(app): Extracted<App>,
-    Extension(identity): Extension<Identity>,
-    id: Segment<String>,
-    pairs: Pairs,
-) -> Result<Response, Problem> {
-    let job = app.jobs.find(&identity.tenant, &segment(id)?)?;
-    let wait: f64 = parameters(pairs)?.get_or("wait", 0.0)?;
-    if !(0.0..=LONGEST_WAIT).contains(&wait) {
-        let detail = format!("parameter wait={wait}: a number of seconds up to {LONGEST_WAIT} is needed");
-        return Err(Problem::bad_request(detail));
-    }
-    // After the wait the job is described, finished or not.
-    let _ = timeout(Duration::from_secs_f64(wait), job.finished()).await;
-    Ok(Json(job.view()).into_response())
-}
-
-pub(crate) async fn result(
-    Extracted(app): Extracted<App>,
-    Extension(identity): Extension<Identity>,
-    id: Segment<String>,
-) -> Result<Response, Problem> {
-    app.jobs.find(&identity.tenant, &segment(id)?)?.result()?.respond()
-}
-
-pub(crate) async fn remove(
-    Extracted(app): Extracted<App>,
-    Extension(identity): Extension<Identity>,
-    id: Segment<String>,
-) -> Result<StatusCode, Problem> {
-    let job = app.jobs.find(&identity.tenant, &segment(id)?)?;
-    check_scope(&identity, job.subject.scope)?;
-    job.task.stop();
-    app.jobs.remove(job.number);
-    Ok(StatusCode::NO_CONTENT)
 }

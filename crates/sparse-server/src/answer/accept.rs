@@ -1,7 +1,7 @@
 //! The forms of answers that clients take, by `Accept`.
 
 use crate::problem::Problem;
-use crate::upload::{MTX, NPY, NPZ};
+use crate::request::media::{MTX, NPY, NPZ};
 use axum::http::{HeaderMap, StatusCode, header};
 use nnz::io::FileKind;
 

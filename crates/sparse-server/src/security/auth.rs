@@ -1,8 +1,9 @@
 //! Tokens: who calls, and what they may do.
 
 use crate::error::StartError;
-use crate::name;
-use crate::usage::Usage;
+use crate::limits::usage::Usage;
+use crate::problem::Problem;
+use crate::request::name;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -97,8 +98,12 @@ impl Identity {
         self.aliases.get(text).map_or(text, |target| target)
     }
 
-    pub(crate) fn may(&self, scope: Scope) -> bool {
-        self.scopes.contains(&scope)
+    /// Fails with 403 unless the caller's token has the scope.
+    pub(crate) fn check(&self, scope: Scope) -> Result<(), Problem> {
+        if self.scopes.contains(&scope) {
+            return Ok(());
+        }
+        Err(Problem::forbidden(format!("the token lacks the scope `{scope}`")))
     }
 }
 
@@ -197,7 +202,9 @@ mod tests {
         let (token, line) = new_token("lab", &[Scope::Read, Scope::Write]).unwrap();
         let tokens = Tokens(vec![parse_line(&line).unwrap()]);
         let found = tokens.find(token.as_bytes()).unwrap();
-        assert!(found.tenant == "lab" && found.may(Scope::Write) && !found.may(Scope::Admin));
+        assert!(
+            found.tenant == "lab" && found.check(Scope::Write).is_ok() && found.check(Scope::Admin).is_err()
+        );
         assert_eq!(tokens.find(&token.as_bytes()[1..]), None);
     }
 

@@ -1,12 +1,16 @@
 //! Results as bodies of answers: arrays from the memory where they lie, files in parts.
 
-use crate::accept::{PNG, ResultForm, media_of};
-use crate::idempotency::Made;
-use crate::ledger::Reservation;
+pub(crate) mod accept;
+pub(crate) mod encoding;
+
+use crate::answer::accept::{PNG, ResultForm, media_of};
+use crate::memory::ledger::Reservation;
 use crate::objects::{Object, Store};
 use crate::operations::{Answer, Convergence, on_host};
 use crate::problem::Problem;
-use crate::upload::{DeviceArray, NPY, extension};
+use crate::request::idempotency::Made;
+use crate::request::media::{NPY, extension};
+use crate::upload::DeviceArray;
 use axum::Json;
 use axum::body::Body;
 use axum::http::{HeaderValue, header};

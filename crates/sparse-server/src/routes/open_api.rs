@@ -1,12 +1,14 @@
 //! The OpenAPI document of the server, made from the tables of routes and operations.
 
 use crate::answer::SOLUTION;
-use crate::auth::Scope;
-use crate::matrices::PUT_PARAMETERS;
 use crate::operations::{MEMBER, OPERATIONS, Operand, Operation, ResultKind};
 use crate::program;
-use crate::routes::{ALIAS, JOB_RESULT, MATRIX, OPERATION, PROGRAMS, ROUTES, Route, UPLOADS};
-use crate::upload::{CUDA, MTX, NPY, NPZ};
+use crate::request::arguments::PUT_PARAMETERS;
+use crate::request::media::{MTX, NPY, NPZ};
+use crate::routes::addresses::{ALIAS, JOB_RESULT, MATRIX, OPERATION, PROGRAMS, UPLOADS};
+use crate::routes::{ROUTES, Route};
+use crate::security::auth::Scope;
+use crate::upload::CUDA;
 use serde_json::{Map, Value, json};
 
 /// The only parameter of a request that does not compute which must be there.

@@ -2,20 +2,14 @@
 //! into a file that then is the body of a request. The headers are those of the draft "Resumable Uploads for HTTP" of
 //! the IETF, which tus has, too.
 
-use crate::auth::{Identity, to_hex};
 use crate::config::Limits;
 use crate::durable::empty_folder;
 use crate::error::StartError;
-use crate::front_end::FrontEnd;
 use crate::lock::lock;
-use crate::matrices::{Segment, segment};
 use crate::problem::Problem;
-use crate::upload::{Incoming, UPLOAD, UPLOAD_LENGTH, UPLOAD_OFFSET};
-use axum::Extension;
-use axum::body::{Body, HttpBody};
-use axum::extract::State;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
-use axum::response::{IntoResponse, Response};
+use crate::security::auth::to_hex;
+use crate::upload::UPLOAD;
+use axum::http::StatusCode;
 use std::collections::HashMap;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -25,7 +19,6 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use tempfile::NamedTempFile;
 use tokio::sync::OwnedMutexGuard;
-use tokio::task::spawn_blocking;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
@@ -41,14 +34,14 @@ const REPEATABLE: Duration = Duration::from_secs(60);
 pub(crate) struct Uploads {
     folder: PathBuf,
     lifetime: Duration,
-    limits: Limits,
+    pub(crate) limits: Limits,
     begun: Mutex<HashMap<String, Arc<Upload>>>,
 }
 
 #[derive(Debug)]
-struct Upload {
+pub(crate) struct Upload {
     tenant: String,
-    length: u64,
+    pub(crate) length: u64,
     /// The parts that were received. Once all have been, nothing changes it any more.
     file: NamedTempFile,
     /// Bytes of the parts.
@@ -83,7 +76,7 @@ impl Uploads {
     }
 
     /// Begins an upload of `length` bytes, and returns its id.
-    fn begin(self: &Arc<Self>, tenant: &str, length: u64) -> Result<String, Problem> {
+    pub(crate) fn begin(self: &Arc<Self>, tenant: &str, length: u64) -> Result<String, Problem> {
         let limit = self.limits.upload_bytes;
         let mut begun = lock(&self.begun);
         begun.retain(|_, upload| upload.tenant != tenant || !upload.is_used.load(Ordering::Relaxed));
@@ -127,13 +120,13 @@ impl Uploads {
         self.remove(&id);
     }
 
-    fn find(&self, tenant: &str, id: &str) -> Result<Arc<Upload>, Problem> {
+    pub(crate) fn find(&self, tenant: &str, id: &str) -> Result<Arc<Upload>, Problem> {
         let found = lock(&self.begun).get(id).cloned();
         let found = found.filter(|upload| upload.tenant == tenant);
         found.ok_or_else(|| Problem::not_found("there is no such upload: POST /v1/uploads begins one"))
     }
 
-    fn remove(&self, id: &str) {
+    pub(crate) fn remove(&self, id: &str) {
         let removed = lock(&self.begun).remove(id);
         drop(removed);
     }
@@ -150,17 +143,22 @@ impl Uploads {
 }
 
 impl Upload {
+    /// Says that a part has come just now.
+    pub(crate) fn touch(&self) {
+        lock(&self.recent).used = Instant::now();
+    }
+
     /// The time since its last part, or since the last request for it.
     fn idle_time(&self) -> Duration {
         lock(&self.recent).used.elapsed()
     }
 
-    fn received(&self) -> u64 {
+    pub(crate) fn received(&self) -> u64 {
         self.received.load(Ordering::Acquire)
     }
 
     /// Ends the request that sends a part, and takes its place.
-    async fn take_over(&self) -> (OwnedMutexGuard<()>, CancellationToken) {
+    pub(crate) async fn take_over(&self) -> (OwnedMutexGuard<()>, CancellationToken) {
         let next = CancellationToken::new();
         let recent = Recent { used: Instant::now(), request: next.clone() };
         std::mem::replace(&mut *lock(&self.recent), recent).request.cancel();
@@ -168,13 +166,13 @@ impl Upload {
     }
 
     /// The bytes that are there, to which the request that sends a part, which ends, adds none.
-    async fn settled(&self) -> u64 {
+    pub(crate) async fn settled(&self) -> u64 {
         let _turn = self.take_over().await;
         self.received()
     }
 
     /// Adds bytes behind those that are there; of some that were not written whole none count.
-    fn append(&self, part: &[u8]) -> Result<(), Problem> {
+    pub(crate) fn append(&self, part: &[u8]) -> Result<(), Problem> {
         let received = self.received();
         self.file.as_file().write_all_at(part, received)?;
         self.received.store(received + part.len() as u64, Ordering::Release);
@@ -203,89 +201,6 @@ impl WholeUpload {
             }
         }
     }
-}
-
-/// Begins an upload.
-pub(crate) async fn begin(
-    State(front_end): State<FrontEnd>,
-    Extension(identity): Extension<Identity>,
-    headers: HeaderMap,
-) -> Result<Response, Problem> {
-    let length = number(&headers, &UPLOAD_LENGTH)?;
-    let id = front_end.uploads.begin(&identity.tenant, length)?;
-    let location = HeaderValue::from_str(&format!("/v1/uploads/{id}")).map_err(Problem::internal)?;
-    Ok((StatusCode::CREATED, [(header::LOCATION, location), (UPLOAD_OFFSET, HeaderValue::from(0))])
-        .into_response())
-}
-
-/// Says how many bytes of an upload are there; a part that is being received ends.
-pub(crate) async fn describe(
-    State(front_end): State<FrontEnd>,
-    Extension(identity): Extension<Identity>,
-    id: Segment<String>,
-) -> Result<Response, Problem> {
-    let upload = front_end.uploads.find(&identity.tenant, &segment(id)?)?;
-    let about = [
-        (UPLOAD_OFFSET, HeaderValue::from(upload.settled().await)),
-        (UPLOAD_LENGTH, HeaderValue::from(upload.length)),
-        (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
-    ];
-    Ok((StatusCode::NO_CONTENT, about).into_response())
-}
-
-/// Receives the next part, of which what has come stays if the connection breaks.
-pub(crate) async fn append(
-    State(front_end): State<FrontEnd>,
-    Extension(identity): Extension<Identity>,
-    id: Segment<String>,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<Response, Problem> {
-    let offset = number(&headers, &UPLOAD_OFFSET)?;
-    let upload = front_end.uploads.find(&identity.tenant, &segment(id)?)?;
-    let (mut turn, request) = upload.take_over().await;
-    let received = upload.received();
-    if offset != received {
-        let problem = Problem::conflict(format!("Upload-Offset {offset}: {received} bytes are there"));
-        return Ok(([(UPLOAD_OFFSET, HeaderValue::from(received))], problem).into_response());
-    }
-    let missing = upload.length - offset;
-    if body.size_hint().lower() > missing {
-        return Err(Problem::too_large(missing));
-    }
-    let mut incoming = Incoming::new(body, missing, &front_end.uploads.limits);
-    loop {
-        let part = tokio::select! {
-            biased;
-            () = request.cancelled() => return Err(Problem::conflict("another request continues the upload")),
-            part = incoming.next() => part?,
-        };
-        let Some(part) = part else { break };
-        let destination = upload.clone();
-        // The turn lasts as long as the write, also where this request ends before it.
-        let written = spawn_blocking(move || destination.append(&part).map(|()| turn));
-        turn = written.await.map_err(Problem::internal)??;
-        lock(&upload.recent).used = Instant::now();
-    }
-    Ok((StatusCode::NO_CONTENT, [(UPLOAD_OFFSET, HeaderValue::from(upload.received()))]).into_response())
-}
-
-/// Forgets an upload.
-pub(crate) async fn remove(
-    State(front_end): State<FrontEnd>,
-    Extension(identity): Extension<Identity>,
-    id: Segment<String>,
-) -> Result<StatusCode, Problem> {
-    let id = segment(id)?;
-    front_end.uploads.find(&identity.tenant, &id)?;
-    front_end.uploads.remove(&id);
-    Ok(StatusCode::NO_CONTENT)
-}
-
-/// The number of bytes in a header.
-fn number(headers: &HeaderMap, name: &HeaderName) -> Result<u64, Problem> {
-    let found = headers.get(name).and_then(|value| value.to_str().ok()?.parse().ok());
-    found.ok_or_else(|| Problem::bad_request(format!("header {name}: a number of bytes is needed")))
 }
 
 #[cfg(test)]

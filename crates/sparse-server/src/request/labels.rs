@@ -1,7 +1,7 @@
 //! Labels of objects: pairs of key and value, by which objects are listed.
 
-use crate::name;
 use crate::problem::Problem;
+use crate::request::name;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

@@ -1,8 +1,9 @@
 //! `Content-Encoding` of answers, for clients that accept one: a body is compressed part by part as it is sent.
 
-use crate::accept::qualities;
+use crate::answer::accept::qualities;
 use crate::front_end::FrontEnd;
-use crate::upload::{Encoding, kind_of_media};
+use crate::request::media::kind_of_media;
+use crate::upload::Encoding;
 use axum::body::{Body, Bytes};
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};

@@ -1,0 +1,4 @@
+//! The memory of a process that stores matrices: the ledger of the device's bytes, and the host's heap.
+
+pub(crate) mod heap;
+pub(crate) mod ledger;

@@ -1,0 +1,6 @@
+//! What operators see: metrics, traces, and the requests that run or were slow.
+
+pub(crate) mod metrics;
+pub(crate) mod running_requests;
+#[cfg(feature = "otel")]
+pub(crate) mod traces;

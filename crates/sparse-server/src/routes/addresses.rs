@@ -1,0 +1,21 @@
+//! Addresses of routes, as patterns of axum.
+
+use axum::extract::{MatchedPath, Request};
+use axum::http::Method;
+
+pub(crate) const MATRIX: &str = "/v1/matrices/{name}";
+pub(crate) const ALIAS: &str = "/v1/aliases/{name}";
+pub(super) const JOB: &str = "/v1/jobs/{id}";
+pub(crate) const UPLOADS: &str = "/v1/uploads";
+#[cfg(unix)]
+pub(super) const UPLOAD: &str = "/v1/uploads/{upload}";
+pub(super) const REQUESTS: &str = "/v1/requests";
+pub(crate) const JOB_RESULT: &str = "/v1/jobs/{id}/result";
+pub(crate) const PROGRAMS: &str = "/v1/programs";
+pub(crate) const OPERATION: &str = "/v1/matrices/{name}/{operation}";
+
+/// True for requests that ask what goes on, and may wait for it.
+pub(crate) fn waits(request: &Request) -> bool {
+    let pattern = request.extensions().get::<MatchedPath>().map(MatchedPath::as_str);
+    *request.method() == Method::GET && matches!(pattern, Some(REQUESTS | JOB))
+}
