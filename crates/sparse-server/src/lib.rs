@@ -40,6 +40,7 @@ mod idempotency;
 mod jobs;
 mod labels;
 mod ledger;
+mod lingering;
 mod lock;
 mod matrices;
 mod merge;

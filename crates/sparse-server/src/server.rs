@@ -6,6 +6,7 @@ use crate::durable::{Disk, check_folders};
 use crate::error::StartError;
 use crate::front_end::{ComputeProcess, FrontEnd};
 use crate::ledger::Ledger;
+use crate::lingering::{Lingering, UnreadBody};
 use crate::objects::{HostTier, Store};
 #[cfg(unix)]
 use crate::process::{DeviceWorkers, WorkerCommand};
@@ -15,7 +16,10 @@ use crate::tls::Tls;
 use crate::traces::Traces;
 use crate::{heap, routes};
 use axum::Router;
+use hyper::Request;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use hyper_util::service::TowerToHyperService;
@@ -263,12 +267,19 @@ async fn serve<S>(stream: Trickle<S>, router: Router, watcher: Watcher, header_t
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
+    let unread = UnreadBody::default();
+    let stream = Lingering::new(stream, unread.clone());
+    let router = TowerToHyperService::new(router);
+    let service = service_fn(move |mut request: Request<Incoming>| {
+        request.extensions_mut().insert(unread.clone());
+        router.call(request)
+    });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(header_time)
         .max_header_size(HEADER_BYTES)
         .max_buf_size(BUFFER_BYTES)
-        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
+        .serve_connection(TokioIo::new(stream), service);
     if let Err(error) = watcher.watch(connection).await {
         tracing::debug!("connection: {error}");
     }
