@@ -8,7 +8,6 @@ use crate::config::Config;
 #[cfg(unix)]
 use crate::descriptors::Descriptors;
 use crate::error::StartError;
-use crate::lingering::UnreadBody;
 use crate::metrics::RequestMetrics;
 use crate::name;
 use crate::operations::Operation;
@@ -325,7 +324,6 @@ pub(crate) async fn observe(State(front_end): State<FrontEnd>, mut request: Requ
     let id: Arc<str> = format!("{}-{number:x}", front_end.service).into();
     request.extensions_mut().insert(RequestId(id.clone()));
     let (method, route) = (method_of(&request), route_of(&request));
-    let unread = request.extensions().get::<UnreadBody>().cloned();
     let mut ending = None;
     let request = request.map(|body| {
         let (body, watched) = unread_body::watched(body);
@@ -335,7 +333,6 @@ pub(crate) async fn observe(State(front_end): State<FrontEnd>, mut request: Requ
     let mut response = next.run(request).await.into_response();
     if ending.is_some_and(|ending| !ending.is_reached()) {
         response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
-        unread.iter().for_each(UnreadBody::set);
     }
     let (time, code) = (begun.elapsed(), response.status().as_u16());
     front_end.metrics.observe(&format!("{method} {route}"), code, time);

@@ -74,6 +74,7 @@ mod traces;
 mod unread_body;
 mod upload;
 mod usage;
+mod write_timeout;
 
 pub use auth::{Scope, new_token};
 pub use axum::http::Method as HttpMethod;

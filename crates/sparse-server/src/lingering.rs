@@ -27,13 +27,13 @@ struct Times {
 
 const TIMES: Times = Times { pause: Duration::from_secs(2), longest: Duration::from_secs(30) };
 
-/// Set by a request that is answered before its body was read.
+/// True while bytes of a request came that no answer was made to, or that may have followed on the answer.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct UnreadBody(Arc<AtomicBool>);
+pub(crate) struct Unfinished(Arc<AtomicBool>);
 
-impl UnreadBody {
-    pub(crate) fn set(&self) {
-        self.0.store(true, Ordering::Relaxed);
+impl Unfinished {
+    pub(crate) fn set(&self, is_unfinished: bool) {
+        self.0.store(is_unfinished, Ordering::Relaxed);
     }
 
     fn is_set(&self) -> bool {
@@ -41,12 +41,14 @@ impl UnreadBody {
     }
 }
 
-/// A stream whose shutdown waits for the end of the other direction, and discards what comes before it, if a request
-/// on it has an unread body or bytes wait to be read.
+/// A stream whose shutdown waits for the end of the other direction, and discards what comes before it, if a request is
+/// unfinished or bytes wait to be read. It does not wait where there is no answer, as for a header that came too slowly.
 #[derive(Debug)]
 pub(crate) struct Lingering<S> {
     stream: S,
-    unread: UnreadBody,
+    unfinished: Unfinished,
+    /// True if bytes were sent since the last request began.
+    is_answered: bool,
     times: Times,
     discarding: Option<Discarding>,
 }
@@ -60,8 +62,8 @@ struct Discarding {
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Lingering<S> {
-    pub(crate) fn new(stream: S, unread: UnreadBody) -> Self {
-        Self { stream, unread, times: TIMES, discarding: None }
+    pub(crate) fn new(stream: S, unfinished: Unfinished) -> Self {
+        Self { stream, unfinished, is_answered: false, times: TIMES, discarding: None }
     }
 
     /// Ready once the client has closed the connection, or has had enough time to.
@@ -74,7 +76,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Lingering<S> {
             match read {
                 Poll::Ready(Ok(())) if has_bytes => (),
                 Poll::Ready(_) => return Poll::Ready(()),
-                Poll::Pending if self.discarding.is_none() && !self.unread.is_set() => return Poll::Ready(()),
+                Poll::Pending if self.discarding.is_none() && !self.unfinished.is_set() => {
+                    return Poll::Ready(());
+                }
                 Poll::Pending => (),
             }
             let times = self.times;
@@ -108,7 +112,13 @@ impl<S: AsyncRead + Unpin> AsyncRead for Lingering<S> {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(context, buffer)
+        let before = buffer.filled().len();
+        ready!(Pin::new(&mut self.stream).poll_read(context, buffer))?;
+        if buffer.filled().len() > before {
+            self.is_answered &= self.unfinished.is_set();
+            self.unfinished.set(true);
+        }
+        Poll::Ready(Ok(()))
     }
 }
 
@@ -118,7 +128,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Lingering<S> {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(context, bytes)
+        let written = ready!(Pin::new(&mut self.stream).poll_write(context, bytes))?;
+        self.is_answered |= written > 0;
+        Poll::Ready(Ok(written))
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -129,7 +141,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Lingering<S> {
         if self.discarding.is_none() {
             ready!(Pin::new(&mut self.stream).poll_shutdown(context))?;
         }
-        self.poll_discard(context).map(Ok)
+        if self.is_answered { self.poll_discard(context).map(Ok) } else { Poll::Ready(Ok(())) }
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -141,7 +153,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Lingering<S> {
         context: &mut Context<'_>,
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write_vectored(context, slices)
+        let written = ready!(Pin::new(&mut self.stream).poll_write_vectored(context, slices))?;
+        self.is_answered |= written > 0;
+        Poll::Ready(Ok(written))
     }
 }
 
@@ -152,28 +166,42 @@ mod tests {
 
     const SHORT: Times = Times { pause: Duration::from_millis(100), longest: Duration::from_millis(400) };
 
-    fn lingering(is_unread: bool) -> (tokio::io::DuplexStream, Lingering<tokio::io::DuplexStream>) {
+    fn lingering(is_unfinished: bool) -> (tokio::io::DuplexStream, Lingering<tokio::io::DuplexStream>) {
         let (client, server) = duplex(64);
-        let unread = UnreadBody::default();
-        if is_unread {
-            unread.set();
-        }
-        (client, Lingering { times: SHORT, ..Lingering::new(server, unread) })
+        let unfinished = Unfinished::default();
+        unfinished.set(is_unfinished);
+        (client, Lingering { times: SHORT, is_answered: true, ..Lingering::new(server, unfinished) })
     }
 
     #[tokio::test]
     async fn what_comes_is_discarded_until_the_client_closes_or_pauses() {
-        for (is_unread, closes) in [(true, true), (true, false), (false, false)] {
-            let (mut client, mut server) = lingering(is_unread);
+        for (is_unfinished, closes) in [(true, true), (true, false), (false, false)] {
+            let (mut client, mut server) = lingering(is_unfinished);
             let began = Instant::now();
             let shutdown = tokio::spawn(async move { server.shutdown().await.map(|()| began.elapsed()) });
             assert_eq!(client.read(&mut [0; 8]).await.unwrap(), 0, "the other direction ends first");
-            if is_unread {
+            if is_unfinished {
                 client.write_all(&[1; 100_000]).await.unwrap();
             }
             let client = (!closes).then_some(client);
             let time = shutdown.await.unwrap().unwrap();
-            assert_eq!(time >= SHORT.pause, is_unread && !closes, "{is_unread} {closes} {time:?}");
+            assert_eq!(time >= SHORT.pause, is_unfinished && !closes, "{is_unfinished} {closes} {time:?}");
+            drop(client);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_request_is_unfinished_once_it_has_begun_and_waited_for_if_it_is_answered() {
+        for is_answered in [false, true] {
+            let (mut client, mut server) = lingering(false);
+            client.write_all(b"GET").await.unwrap();
+            server.read_exact(&mut [0; 3]).await.unwrap();
+            if is_answered {
+                server.write_all(b"HTTP").await.unwrap();
+            }
+            let began = Instant::now();
+            server.shutdown().await.unwrap();
+            assert_eq!(began.elapsed() >= SHORT.pause, is_answered);
             drop(client);
         }
     }

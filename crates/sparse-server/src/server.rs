@@ -6,7 +6,7 @@ use crate::durable::{Disk, check_folders};
 use crate::error::StartError;
 use crate::front_end::{ComputeProcess, FrontEnd};
 use crate::ledger::Ledger;
-use crate::lingering::{Lingering, UnreadBody};
+use crate::lingering::{Lingering, Unfinished};
 use crate::objects::{HostTier, Store};
 #[cfg(unix)]
 use crate::process::{DeviceWorkers, WorkerCommand};
@@ -14,8 +14,10 @@ use crate::slow_clients::Trickle;
 use crate::tls::Tls;
 #[cfg(feature = "otel")]
 use crate::traces::Traces;
+use crate::write_timeout::WriteTimeout;
 use crate::{heap, routes};
 use axum::Router;
+use axum::http::header;
 use hyper::Request;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -24,6 +26,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use hyper_util::service::TowerToHyperService;
 use nnz::Device;
+use std::convert::Infallible;
 use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -36,7 +39,6 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
-use tokio_io_timeout::TimeoutStream;
 
 /// Bytes that the header of a request may have.
 const HEADER_BYTES: usize = 64 << 10;
@@ -183,6 +185,7 @@ impl Server {
     pub async fn run(self, stop: impl Future<Output = ()>) -> Result<(), StartError> {
         let limits = &self.config.limits;
         let (header_time, idle_time, drain_time) = (limits.header_time, limits.idle_time, limits.drain_time);
+        let least_rate = limits.least_rate;
         let permits = Arc::new(Semaphore::new(limits.connections));
         let connections = GracefulShutdown::new();
         let router = routes::router(&self.front_end);
@@ -200,11 +203,10 @@ impl Server {
             let link = self.front_end.metrics.link.clone();
             let tls = self.tls.as_ref().map(|tls| tls.acceptor());
             tokio::spawn(async move {
-                let mut stream = TimeoutStream::new(stream);
-                stream.set_write_timeout(Some(idle_time));
+                let stream = WriteTimeout::new(stream, idle_time, least_rate);
                 match tls {
-                    None => serve(Trickle::new(Box::pin(stream), link), router, watcher, header_time).await,
-                    Some(tls) => match timeout(header_time, tls.accept(Box::pin(stream))).await {
+                    None => serve(Trickle::new(stream, link), router, watcher, header_time).await,
+                    Some(tls) => match timeout(header_time, tls.accept(stream)).await {
                         Ok(Ok(stream)) => {
                             serve(Trickle::new(stream, link), router, watcher, header_time).await
                         }
@@ -267,12 +269,17 @@ async fn serve<S>(stream: Trickle<S>, router: Router, watcher: Watcher, header_t
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let unread = UnreadBody::default();
-    let stream = Lingering::new(stream, unread.clone());
+    let unfinished = Unfinished::default();
+    let stream = Lingering::new(stream, unfinished.clone());
     let router = TowerToHyperService::new(router);
-    let service = service_fn(move |mut request: Request<Incoming>| {
-        request.extensions_mut().insert(unread.clone());
-        router.call(request)
+    let service = service_fn(move |request: Request<Incoming>| {
+        let (answer, unfinished) = (router.call(request), unfinished.clone());
+        async move {
+            let answer = answer.await?;
+            // So it is where the body was not read.
+            unfinished.set(answer.headers().contains_key(header::CONNECTION));
+            Ok::<_, Infallible>(answer)
+        }
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
