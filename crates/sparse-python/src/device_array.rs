@@ -7,7 +7,7 @@ use crate::types::with_elements;
 use nnz::foreign::{ForeignArray, MemoryKind};
 use nnz::{Accelerator, Backend as _, BackendKind, DType, Device, Error, Result, Space, cuda};
 use numpy::{PyArray1, PyArrayMethods};
-use pyo3::exceptions::{PyBufferError, PyValueError};
+use pyo3::exceptions::{PyBufferError, PyMemoryError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyTuple};
 use std::any::Any;
@@ -182,9 +182,10 @@ impl DeviceArray {
     #[staticmethod]
     fn zeros(py: Python<'_>, device: &str, shape: Vec<usize>, dtype: char) -> PyResult<Self> {
         let element = Element::of(dtype)?;
+        let len = shape.iter().try_fold(1, |len: usize, &extent| len.checked_mul(extent));
+        let len = len.ok_or_else(|| PyMemoryError::new_err(format!("an array of the shape {shape:?}")))?;
         py.detach(|| {
             let device = open(device)?;
-            let len = shape.iter().product();
             with_elements!(element.char, T => (|| {
                 let buffer = Arc::new(accelerator(&device)?.0.zeros::<T>(len)?);
                 of_buffer::<T>(&device, &buffer, (shape, element), Box::new(buffer.clone()))

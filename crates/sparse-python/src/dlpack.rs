@@ -20,6 +20,9 @@ const NEW: &CStr = c"dltensor";
 /// The name of a capsule whose contents have another owner.
 const USED: &CStr = c"used_dltensor";
 
+/// The most axes: arrays with more are refused before their extents are read.
+const MAX_AXES: i32 = 64;
+
 /// A type of elements that arrays on devices have.
 #[derive(Clone, Copy)]
 pub(crate) struct Element {
@@ -103,7 +106,7 @@ impl Imported {
     ///
     /// # Errors
     /// `TypeError` for a capsule of something else or that somebody has taken, and for elements of other types;
-    /// `ValueError` for an array with gaps or in another order.
+    /// `ValueError` for extents that no array has, and for an array with gaps or in another order.
     pub(crate) fn take(capsule: &Bound<'_, PyCapsule>) -> PyResult<Self> {
         if !capsule.is_valid_checked(Some(NEW)) {
             let reason = "a capsule named 'dltensor' is needed, which nobody has taken yet";
@@ -115,7 +118,7 @@ impl Imported {
             return Err(PyErr::fetch(capsule.py()));
         }
         let imported = Self(pointer);
-        imported.element()?;
+        imported.check_extents(imported.element()?)?;
         imported.check_order()?;
         Ok(imported)
     }
@@ -156,6 +159,22 @@ impl Imported {
             // SAFETY: DLPack has a number for each dimension, which live as long as the tensor.
             ndim => unsafe { std::slice::from_raw_parts(numbers, ndim as usize) },
         }
+    }
+
+    /// Fails for extents that are not there, negative, or of more elements than fit memory.
+    fn check_extents(&self, element: Element) -> PyResult<()> {
+        let DLTensor { ndim, shape, .. } = *self.tensor();
+        let are_there = (0..=MAX_AXES).contains(&ndim) && (ndim == 0 || !shape.is_null());
+        let bytes = |bytes: isize, &extent: &i64| {
+            isize::try_from(extent)
+                .ok()
+                .filter(|extent| *extent >= 0)
+                .and_then(|extent| bytes.checked_mul(extent))
+        };
+        let fits =
+            are_there && self.extents(shape).iter().try_fold(element.bytes() as isize, bytes).is_some();
+        fits.then_some(())
+            .ok_or_else(|| PyValueError::new_err("the array has extents that no array in memory has"))
     }
 
     fn check_order(&self) -> PyResult<()> {

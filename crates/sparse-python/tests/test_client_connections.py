@@ -135,6 +135,11 @@ def test_wrong_addresses_say_what_is_right(monkeypatch):
         nnz.client.connect()
 
 
+def test_the_address_of_a_client_is_one_that_it_could_be_made_of():
+    for url in ("http://127.0.0.1:8700", "https://lab.example", "http://[::1]:8700"):
+        assert nnz.client.connect(url).url == url
+
+
 def test_large_bodies_are_files_where_files_are_shared(tmp_path):
     shared = tmp_path / "shared" / "default"
     shared.mkdir(parents=True)

@@ -1,7 +1,9 @@
 //! The server: accepts connections, and finishes what is in flight when it stops.
 
 use crate::config::Config;
+use crate::connection::lingering::{Lingering, Unfinished};
 use crate::connection::slow_clients::Trickle;
+use crate::connection::write_timeout::WriteTimeout;
 use crate::device_state::DeviceState;
 use crate::durable::{Disk, check_folders};
 use crate::error::StartError;
@@ -16,11 +18,16 @@ use crate::process::{DeviceWorkers, WorkerCommand};
 use crate::routes;
 use crate::security::tls::Tls;
 use axum::Router;
+use axum::http::header;
+use hyper::Request;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use hyper_util::service::TowerToHyperService;
 use nnz::Device;
+use std::convert::Infallible;
 use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -33,7 +40,6 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
-use tokio_io_timeout::TimeoutStream;
 
 /// Bytes that the header of a request may have.
 const HEADER_BYTES: usize = 64 << 10;
@@ -194,7 +200,7 @@ impl Server {
     /// Accepts connections until `stop` is ready, and serves each in a task of its own.
     async fn serve_until(&self, stop: impl Future<Output = ()>, connections: &GracefulShutdown) {
         let limits = &self.config.limits;
-        let (header_time, idle_time) = (limits.header_time, limits.idle_time);
+        let (header_time, idle_time, least_rate) = (limits.header_time, limits.idle_time, limits.least_rate);
         let permits = Arc::new(Semaphore::new(limits.connections));
         let router = routes::router(&self.front_end);
         #[cfg(feature = "otel")]
@@ -211,11 +217,10 @@ impl Server {
             let link = self.front_end.metrics.link.clone();
             let tls = self.tls.as_ref().map(|tls| tls.acceptor());
             tokio::spawn(async move {
-                let mut stream = TimeoutStream::new(stream);
-                stream.set_write_timeout(Some(idle_time));
+                let stream = WriteTimeout::new(stream, idle_time, least_rate);
                 match tls {
-                    None => serve(Trickle::new(Box::pin(stream), link), router, watcher, header_time).await,
-                    Some(tls) => match timeout(header_time, tls.accept(Box::pin(stream))).await {
+                    None => serve(Trickle::new(stream, link), router, watcher, header_time).await,
+                    Some(tls) => match timeout(header_time, tls.accept(stream)).await {
                         Ok(Ok(stream)) => {
                             serve(Trickle::new(stream, link), router, watcher, header_time).await
                         }
@@ -274,12 +279,24 @@ async fn serve<S>(stream: Trickle<S>, router: Router, watcher: Watcher, header_t
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
+    let unfinished = Unfinished::default();
+    let stream = Lingering::new(stream, unfinished.clone());
+    let router = TowerToHyperService::new(router);
+    let service = service_fn(move |request: Request<Incoming>| {
+        let (answer, unfinished) = (router.call(request), unfinished.clone());
+        async move {
+            let answer = answer.await?;
+            // So it is where the body was not read.
+            unfinished.set(answer.headers().contains_key(header::CONNECTION));
+            Ok::<_, Infallible>(answer)
+        }
+    });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(header_time)
         .max_header_size(HEADER_BYTES)
         .max_buf_size(BUFFER_BYTES)
-        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
+        .serve_connection(TokioIo::new(stream), service);
     if let Err(error) = watcher.watch(connection).await {
         tracing::debug!("connection: {error}");
     }

@@ -1,5 +1,6 @@
 //! Requests that are answered before their body was read, as those that are refused by their header are: the connection
-//! ends with the answer, which says so. A client that uses it for its next request loses that one.
+//! ends with the answer, which says so, once the client has it (`lingering`). A client that uses it for its next request
+//! loses that one.
 
 use axum::body::{Body, Bytes, HttpBody};
 use hyper::body::{Frame, SizeHint};

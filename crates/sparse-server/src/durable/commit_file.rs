@@ -14,6 +14,9 @@ use redb::StorageBackend;
 use std::io;
 use std::sync::{Arc, Mutex};
 
+/// Bytes that are written at once where a file is filled or written again.
+const PAGE: u64 = 4096;
+
 /// The header that is to be written before a database is opened again, if the disk has not taken it yet.
 pub(super) type PendingHeader = Arc<Mutex<Option<Vec<u8>>>>;
 
@@ -67,15 +70,34 @@ impl<B: StorageBackend> CommitFile<B> {
 }
 
 /// Writes the bytes of a file where they are, so that its next sync tells whether the disk has them.
+///
+/// A page of zeros that a full disk has no space for is a hole: the disk has nothing else there.
 fn rewrite(storage: &impl StorageBackend) -> io::Result<()> {
-    const CHUNK: u64 = 1 << 20;
-    let len = storage.len()?;
-    for start in (0..len).step_by(CHUNK as usize) {
-        let mut bytes = vec![0; (len - start).min(CHUNK) as usize];
-        storage.read(start, &mut bytes)?;
-        storage.write(start, &bytes)?;
+    let (len, mut page) = (storage.len()?, vec![0; PAGE as usize]);
+    for start in (0..len).step_by(PAGE as usize) {
+        page.truncate((len - start) as usize);
+        storage.read(start, &mut page)?;
+        let is_zero = page.iter().all(|byte| *byte == 0);
+        storage.write(start, &page).or_else(|error| match error.kind() {
+            io::ErrorKind::StorageFull if is_zero => Ok(()),
+            _ => Err(error),
+        })?;
     }
     storage.sync_data()
+}
+
+/// Makes a file longer, with space on the disk for all of it: a later write to a page of it cannot find the disk full,
+/// as one to a hole could.
+fn lengthen(storage: &impl StorageBackend, from: u64, to: u64) -> io::Result<()> {
+    const ZEROS: [u8; PAGE as usize] = [0; PAGE as usize];
+    storage.set_len(to)?;
+    let filled = (from..to)
+        .step_by(ZEROS.len())
+        .try_for_each(|start| storage.write(start, &ZEROS[..(to - start).min(PAGE) as usize]));
+    if filled.is_err() {
+        storage.set_len(from)?;
+    }
+    filled
 }
 
 fn write_synced(storage: &impl StorageBackend, header: &[u8]) -> io::Result<()> {
@@ -93,7 +115,11 @@ impl<B: StorageBackend> StorageBackend for CommitFile<B> {
     }
 
     fn set_len(&self, len: u64) -> io::Result<()> {
-        let is_shorter = len < self.storage.len()?;
+        let before = self.storage.len()?;
+        if len > before {
+            return lengthen(&self.storage, before, len);
+        }
+        let is_shorter = len < before;
         self.storage.set_len(len).inspect_err(|_| {
             // redb shortens the file at the end of a commit, once it is synced.
             if is_shorter {
@@ -120,5 +146,88 @@ impl<B: StorageBackend> StorageBackend for CommitFile<B> {
 
     fn close(&self) -> io::Result<()> {
         self.storage.close()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    /// A file on a disk with so many free pages; those that were never written take no space.
+    #[derive(Debug, Clone, Default)]
+    struct Sparse(Arc<Mutex<SparseFile>>);
+
+    #[derive(Debug, Default)]
+    struct SparseFile {
+        pages: BTreeMap<u64, Vec<u8>>,
+        free: usize,
+        len: u64,
+    }
+
+    impl StorageBackend for Sparse {
+        fn len(&self) -> io::Result<u64> {
+            Ok(lock(&self.0).len)
+        }
+
+        fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+            let file = lock(&self.0);
+            for (at, byte) in (offset..).zip(out) {
+                *byte = file.pages.get(&(at / PAGE)).map_or(0, |page| page[(at % PAGE) as usize]);
+            }
+            Ok(())
+        }
+
+        fn set_len(&self, len: u64) -> io::Result<()> {
+            let mut file = lock(&self.0);
+            file.len = len;
+            let cut = file.pages.split_off(&len.div_ceil(PAGE));
+            file.free += cut.len();
+            Ok(())
+        }
+
+        fn sync_data(&self) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
+            let mut file = lock(&self.0);
+            for (at, byte) in (offset..).zip(data) {
+                let number = at / PAGE;
+                if !file.pages.contains_key(&number) {
+                    file.free = file.free.checked_sub(1).ok_or(io::ErrorKind::StorageFull)?;
+                    file.pages.insert(number, vec![0; PAGE as usize]);
+                }
+                file.pages.get_mut(&number).unwrap()[(at % PAGE) as usize] = *byte;
+            }
+            Ok(())
+        }
+    }
+
+    fn opened(storage: &Sparse) -> io::Result<CommitFile<Sparse>> {
+        CommitFile::new(storage.clone(), PendingHeader::default())
+    }
+
+    #[test]
+    fn a_file_with_holes_that_was_not_closed_is_opened_on_a_full_disk() {
+        let storage = Sparse::default();
+        lock(&storage.0).free = 1;
+        storage.set_len(10 * PAGE).unwrap();
+        let not_closed = [0, 0, 0, 0, 0, 0, 0, 0, 0, 2];
+        storage.write(0, &not_closed).unwrap();
+        assert_eq!(opened(&storage).unwrap().len().unwrap(), 10 * PAGE);
+    }
+
+    #[test]
+    fn what_a_file_is_lengthened_by_has_space() {
+        let storage = Sparse::default();
+        lock(&storage.0).free = 10;
+        let file = opened(&storage).unwrap();
+        file.set_len(7 * PAGE + 5).unwrap();
+        assert_eq!(lock(&storage.0).free, 2);
+        assert!(file.set_len(11 * PAGE).is_err());
+        assert_eq!((file.len().unwrap(), lock(&storage.0).free), (7 * PAGE + 5, 2));
+        lock(&storage.0).free = 0;
+        file.write(3 * PAGE, &[1; 2 * PAGE as usize]).unwrap();
     }
 }

@@ -35,7 +35,8 @@ pub(super) fn open_database(path: &Path, pending: &PendingHeader) -> Result<Data
 fn make_database(path: &Path) -> Result<(), DatabaseError> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let new = tempfile::Builder::new().prefix(".new-").tempfile_in(folder)?;
-    drop(Database::builder().create_with_backend(FileBackend::new(new.reopen()?)?)?);
+    let storage = CommitFile::new(FileBackend::new(new.reopen()?)?, PendingHeader::default())?;
+    drop(Database::builder().create_with_backend(storage)?);
     match new.persist_noclobber(path) {
         // Another process has made it meanwhile.
         Err(error) if error.error.kind() == ErrorKind::AlreadyExists => Ok(()),

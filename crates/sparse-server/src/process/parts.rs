@@ -125,7 +125,11 @@ fn divide_rows(store: &Store, tenant: &str, request: &DivisionRequest) -> Result
     if matrix.has_too_many_rows()? {
         return Err(Problem::unprocessable("body: it has too many rows for its entries"));
     }
-    let file = RowRanges::open(&request.file)?;
+    let file = RowRanges::open(&request.file).map_err(|error| match error {
+        // Its text has the path of the file.
+        Error::Unsupported { .. } => Problem::unprocessable("body: a matrix in parts is one in CSR"),
+        error => error.into(),
+    })?;
     let _offsets = store.reserve(tenant, offset_bytes(&file))?;
     file.check(0, 1)?;
     let offsets = file.row_ptr()?;

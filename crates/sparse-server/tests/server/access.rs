@@ -1,10 +1,10 @@
 //! Certificates, tokens and rates.
 
-use super::common::{MTX, NPY, Response, Running, npy, read, try_send};
+use super::common::{MTX, NPY, Response, Running, Stream, npy, read, try_send};
 use super::{matrix, tls};
 use sparse_server::{Client, ClientError, ClientRequest, Config, HttpMethod, Scope, TlsFiles, new_token};
 use std::io::Write;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpStream};
 
 /// Sends a request without a body, by a client with the certificate of this name; nothing if the server closes the
 /// connection.
@@ -36,6 +36,40 @@ fn a_client_needs_a_certificate_of_the_authority() {
     let start = sparse_server::Server::start(config("server.key"), device);
     let refused = tokio::runtime::Runtime::new().unwrap().block_on(start).unwrap_err();
     assert!(refused.to_string().contains("server.key"), "a file without certificates: {refused}");
+}
+
+#[test]
+fn a_refusal_reaches_a_client_that_first_sends_all_of_its_body() {
+    let data = tempfile::tempdir().unwrap();
+    let files = TlsFiles {
+        certificate: tls::file("server.pem"),
+        key: tls::file("server.key"),
+        client_authorities: None,
+    };
+    let body = vec![b'%'; 8 << 20];
+    for tls in [None, Some(files)] {
+        let is_secure = tls.is_some();
+        let server = Running::start(Config { tls, ..Config::new(data.path(), 1 << 20) });
+        let connect = || -> Box<dyn Stream> {
+            match is_secure {
+                true => Box::new(tls::connect(server.address, None)),
+                false => Box::new(TcpStream::connect(server.address).unwrap()),
+            }
+        };
+        let long = "a".repeat(100_000);
+        for (path, headers, status) in
+            [("a?spin=1", MTX.to_owned(), 400), ("a", format!("{MTX}\r\na: {long}"), 431)]
+        {
+            let mut stream = connect();
+            let (address, length) = (server.address, body.len());
+            let head = format!(
+                "PUT /v1/matrices/{path} HTTP/1.1\r\nHost: {address}\r\nContent-Length: {length}\r\n{headers}\r\n\r\n"
+            );
+            stream.write_all(head.as_bytes()).unwrap();
+            stream.write_all(&body).unwrap();
+            assert_eq!(read(&mut stream).expect("an answer").status, status, "{path}, TLS: {is_secure}");
+        }
+    }
 }
 
 #[test]

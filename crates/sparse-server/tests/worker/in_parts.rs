@@ -188,6 +188,15 @@ fn what_a_matrix_in_parts_cannot_do_is_refused() {
     let middle = torn.len() / 2;
     torn[middle] ^= 1;
     refused("PUT /v1/matrices/a?parts=2", &[NPZ], &torn, 422, "");
+    let columns =
+        server.send("POST /v1/matrices/whole/transpose", &["Accept: application/x-npz"], &[]).expect(200);
+    refused(
+        "PUT /v1/matrices/a?parts=2",
+        &[NPZ],
+        &columns.body,
+        422,
+        "\"body: a matrix in parts is one in CSR\"",
+    );
     refused("GET /v1/matrices/a", &[], &[], 404, "there is no matrix `a`");
 
     put_in_parts(&server, "a?parts=2", &[], &body).expect(201);

@@ -84,7 +84,8 @@ class Connections:
     @property
     def url(self) -> str:
         """`scheme://host:port`."""
-        return f"{self.scheme}://{self.host}" + (f":{self.port}" if self.port else "")
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{self.scheme}://{host}" + (f":{self.port}" if self.port else "")
 
     def close(self) -> None:
         """Closes the connections that are not in use."""
@@ -223,7 +224,7 @@ class Connections:
         try:
             try:
                 connection.request(request.method, request.address, body=iter(body), headers=headers)
-            except (BrokenPipeError, ConnectionResetError):
+            except (BrokenPipeError, ConnectionResetError, ssl.SSLEOFError):
                 # The server may have refused the header: its answer says why.
                 pass
             response = connection.getresponse()
