@@ -6,7 +6,7 @@ import functools
 import urllib.parse
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 import numpy as np
 
@@ -33,7 +33,7 @@ class ConvergenceWarning(UserWarning):
     """A solution is the last x of an iteration that has not converged."""
 
 
-class Listing(list):
+class Listing(list[Any]):
     """A list of matrices or jobs.
 
     `unavailable` has the `device` and the `detail` of each device of the server that did not answer, and whose matrices
@@ -80,7 +80,13 @@ class Request:
         return self.method == "DELETE" or is_job or "If-Match" in self.headers
 
 
-_Owner = TypeVar("_Owner")
+class _Runs(Protocol):
+    """A client, a matrix or a job, which runs what sends requests."""
+
+    def _run(self, call: Callable[[], Any]) -> Any: ...
+
+
+_Owner = TypeVar("_Owner", bound=_Runs)
 _P = ParamSpec("_P")
 
 
@@ -88,7 +94,7 @@ def exchange(method: Callable[Concatenate[_Owner, _P], Any]) -> Callable[Concate
     """A method that sends requests and waits for their answers. With asyncio it is awaited, and runs in a thread."""
 
     @functools.wraps(method)
-    def call(owner: Any, *arguments: _P.args, **options: _P.kwargs) -> Any:
+    def call(owner: _Owner, /, *arguments: _P.args, **options: _P.kwargs) -> Any:
         return owner._run(functools.partial(method, owner, *arguments, **options))
 
     return call
