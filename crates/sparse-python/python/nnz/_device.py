@@ -207,6 +207,10 @@ class DeviceMatrix(ElementFunctions):
         """The conjugate transpose."""
         return self.T.conj() if self.dtype.kind == "c" else self.T
 
+    def getH(self) -> DeviceMatrix:  # noqa: N802
+        """The conjugate transpose, :attr:`H`."""
+        return self.H
+
     def _by_host(self: _Self, function: Callable[[Any], Any]) -> _Self:
         return self.from_scipy(function(self.get()), None if self.is_remote else self.device)
 
