@@ -113,7 +113,7 @@ def query_of(parameters: dict[str, Any]) -> dict[str, Any]:
 def plain(value: Any) -> Any:
     """A parameter as a number or a text: matrices by their labels, lists with commas, complex numbers as `re,im`.
 
-    A mask is the list of its true elements, and a list of nothing an empty range.
+    A mask is the list of its true elements, a list of nothing an empty range, and a slice a range, whose end has to be given.
     """
     if hasattr(value, "_client") and hasattr(value, "label"):
         return value.label
@@ -123,6 +123,13 @@ def plain(value: Any) -> Any:
         return int(value)
     if isinstance(value, complex):
         return f"{value.real!r},{value.imag!r}"
+    if isinstance(value, slice):
+        start, stop, step = value.start or 0, value.stop, value.step or 1
+        if stop is None or min(start, stop) < 0:
+            raise ValueError(f"{value} where a slice with a stop, and without negative numbers, is right")
+        value = range(start, stop, step)
+    if isinstance(value, range) and value.step == 1 and value.start >= 0:
+        return f"{value.start}..{value.stop}" if value else "0..0"
     if isinstance(value, (list, tuple, range, np.ndarray)):
         items = np.flatnonzero(value) if np.asarray(value).dtype == bool else value
         return ",".join(str(plain(item)) for item in items) or "0..0"
