@@ -344,10 +344,48 @@ def test_comparisons_are_errors(kind, place):
 
 def test_names_that_scipys_arrays_have_say_so(kind, place):
     a = kind.from_scipy(integers(SHAPE), place)
-    with pytest.raises(AttributeError, match=r"no attribute 'argmax': get\(\) makes SciPy's array, which has it"):
-        a.argmax()
+    with pytest.raises(AttributeError, match=r"no attribute 'setdiag': get\(\) makes SciPy's array, which has it"):
+        a.setdiag(1)
     with pytest.raises(AttributeError, match="no attribute 'anything'$"):
         _ = a.anything
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1, -1])
+def test_elements_are_counted_and_found(kind, place, axis):
+    theirs = integers(SHAPE)
+    theirs.data[::3] = 0
+    a = kind.from_scipy(theirs, place)
+    matrix = sp.csr_matrix(theirs)
+    np.testing.assert_array_equal(a.argmax(axis), theirs.argmax(axis))
+    np.testing.assert_array_equal(a.argmin(axis), theirs.argmin(axis))
+    np.testing.assert_array_equal(a.count_nonzero(axis), theirs.count_nonzero(axis))
+    np.testing.assert_array_equal(a.getnnz(axis), matrix.getnnz(axis))
+    with pytest.raises(ValueError, match="axis is 2"):
+        a.getnnz(2)
+
+
+def test_the_larger_and_the_smaller_elements(kind, place):
+    theirs = integers(SHAPE)
+    a, b = kind.from_scipy(theirs, place), kind.from_scipy(2 * theirs, place)
+    for found, expected in ((a.maximum(b), theirs.maximum(2 * theirs)), (a.minimum(b), theirs.minimum(2 * theirs)), (a.minimum(1), theirs.minimum(1))):
+        assert type(found) is kind
+        np.testing.assert_array_equal(found.toarray(), expected.toarray())
+
+
+def test_lines_by_the_names_of_scipys_matrices(kind, place):
+    theirs = integers(SHAPE)
+    a = kind.from_scipy(theirs, place)
+    np.testing.assert_array_equal(a.getrow(-2).toarray(), theirs.toarray()[[-2]])
+    np.testing.assert_array_equal(a.getcol(3).toarray(), theirs.toarray()[:, [3]])
+    np.testing.assert_array_equal(a.getH().toarray(), theirs.toarray().T)
+
+
+def test_an_array_without_dimensions_is_a_number(kind, place):
+    theirs, two = integers(SHAPE), np.array(2, "f")
+    a = kind.from_scipy(theirs, place)
+    for found in (a * two, two * a, a.multiply(two)):
+        np.testing.assert_array_equal(found.toarray(), 2 * theirs.toarray())
+    np.testing.assert_array_equal((a / two).toarray(), theirs.toarray() / 2)
 
 
 def test_numpys_functions_reduce(kind, place):

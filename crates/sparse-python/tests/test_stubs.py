@@ -1,7 +1,8 @@
-"""The stubs beside the library."""
+"""The types of the package, and the stubs beside the library."""
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -9,6 +10,14 @@ pytest.importorskip("mypy")
 
 
 def test_stubs_say_what_the_library_has(tmp_path):
-    command = [sys.executable, "-m", "mypy.stubtest", "nnz._native"]
-    checked = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
-    assert checked.returncode == 0, checked.stdout + checked.stderr
+    check(["mypy.stubtest", "nnz._native"], tmp_path)
+
+
+def test_the_package_keeps_its_types(tmp_path):
+    settings = Path(__file__).parents[1] / "pyproject.toml"
+    check(["mypy", f"--config-file={settings}", f"--cache-dir={tmp_path}"], tmp_path)
+
+
+def check(command, folder):
+    found = subprocess.run([sys.executable, "-m", *command], cwd=folder, capture_output=True, text=True)
+    assert found.returncode == 0, found.stdout + found.stderr

@@ -272,6 +272,8 @@ def test_views_and_inference(device):
 def test_what_does_not_fit_is_named(device):
     case = Case(device, torch.float32)
     b = case.dense(case.shape[1], 2)
+    with pytest.raises(ValueError, match=r"x has shape \(17,\) where \(11,\) is right"):
+        spmv(*case.parts, case.dense(17))
     with pytest.raises(ValueError, match=r"B has shape \(17, 2\) where \(11, k\) is right"):
         spmm(*case.parts, case.dense(case.shape[0], 2))
     with pytest.raises(TypeError, match=r"B is torch\.float64"):

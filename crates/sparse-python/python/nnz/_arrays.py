@@ -66,7 +66,11 @@ def retyped(found: Any, container: Any) -> Any:
     return made
 
 
-class _Containers:
+#: The methods of SciPy's classes, which come after the classes here in the order of resolution; SciPy has no types.
+Scipy: Any = object
+
+
+class _Containers(Scipy):
     """The classes of the results of SciPy's methods, for all arrays."""
 
     _csr_container = property(lambda _: csr_array)
@@ -116,12 +120,11 @@ class _Compressed(_Containers):
         end = indptr.item(lines)
         if indptr.item(0) != 0 or not 0 <= end <= len(data):
             return False
-        data, indices = data[:end], indices[:end]
+        self.data, self.indices, self.indptr = data[:end], indices[:end], indptr
         # SciPy copies what is less than half of an array.
-        if end < max(data.base.size, indices.base.size) // 2:
+        if end < max(self.data.base.size, self.indices.base.size) // 2:
             return False
         self._shape, self.maxprint = shape, _MAXPRINT
-        self.data, self.indices, self.indptr = data, indices, indptr
         return True
 
     def _takes_entries(self: Any, arg1: Any, shape: Any, dtype: Any) -> bool:
@@ -322,15 +325,15 @@ class Coo(_Containers):
         return _compressed(container, self.shape, parts, canonical=True)
 
 
-class csr_array(Csr, sp.csr_array):  # type: ignore[misc]
+class csr_array(Csr, sp.csr_array):
     """:class:`scipy.sparse.csr_array` on all cores."""
 
 
-class csc_array(Csc, sp.csc_array):  # type: ignore[misc]
+class csc_array(Csc, sp.csc_array):
     """:class:`scipy.sparse.csc_array` on all cores."""
 
 
-class coo_array(Coo, sp.coo_array):  # type: ignore[misc]
+class coo_array(Coo, sp.coo_array):
     """:class:`scipy.sparse.coo_array`, which becomes CSR and CSC on all cores."""
 
     if hasattr(sp.coo_array, "__getitem__"):  # as of SciPy 1.17
@@ -341,17 +344,17 @@ class coo_array(Coo, sp.coo_array):  # type: ignore[misc]
             return retyped(found, coo_array) if sp.issparse(found) else found
 
 
-class bsr_array(_Containers, sp.bsr_array):  # type: ignore[misc]
+class bsr_array(_Containers, sp.bsr_array):
     """:class:`scipy.sparse.bsr_array`, which becomes the classes here."""
 
 
-class dia_array(_Containers, sp.dia_array):  # type: ignore[misc]
+class dia_array(_Containers, sp.dia_array):
     """:class:`scipy.sparse.dia_array`, which becomes the classes here."""
 
 
-class dok_array(_Containers, sp.dok_array):  # type: ignore[misc]
+class dok_array(_Containers, sp.dok_array):
     """:class:`scipy.sparse.dok_array`, which becomes the classes here."""
 
 
-class lil_array(_Containers, sp.lil_array):  # type: ignore[misc]
+class lil_array(_Containers, sp.lil_array):
     """:class:`scipy.sparse.lil_array`, which becomes the classes here."""

@@ -36,6 +36,7 @@ def devices() -> list[DeviceInfo]:
 
 
 _Self = TypeVar("_Self", bound="DeviceMatrix")
+_SelfCompressed = TypeVar("_SelfCompressed", bound="_Compressed")
 
 #: The array of the host for each format.
 _ON_HOST = {"csr": csr_array, "csc": csc_array, "coo": coo_array}
@@ -206,6 +207,10 @@ class DeviceMatrix(ElementFunctions):
         """The conjugate transpose."""
         return self.T.conj() if self.dtype.kind == "c" else self.T
 
+    def getH(self) -> DeviceMatrix:  # noqa: N802
+        """The conjugate transpose, :attr:`H`."""
+        return self.H
+
     def _by_host(self: _Self, function: Callable[[Any], Any]) -> _Self:
         return self.from_scipy(function(self.get()), None if self.is_remote else self.device)
 
@@ -237,7 +242,7 @@ class _Compressed(DeviceMatrix):
     _torch_parts: ClassVar[tuple[str, str, str]]
 
     @classmethod
-    def from_dlpack(cls: type[_Self], data: Any, indices: Any, indptr: Any, shape: tuple[int, int]) -> _Self:
+    def from_dlpack(cls: type[_SelfCompressed], data: Any, indices: Any, indptr: Any, shape: tuple[int, int]) -> _SelfCompressed:
         """A matrix over arrays on a GPU, of any library with `__dlpack__`.
 
         They are checked on the GPU, not copied, and kept alive. Who writes `indices` or `indptr` afterwards breaks the
@@ -248,13 +253,13 @@ class _Compressed(DeviceMatrix):
         return cls(_native.Matrix.from_device_arrays(cls._format, shape, *arrays))
 
     @classmethod
-    def from_cupy(cls: type[_Self], matrix: Any) -> _Self:
+    def from_cupy(cls: type[_SelfCompressed], matrix: Any) -> _SelfCompressed:
         """The matrix of `cupyx.scipy.sparse`, over its arrays; one of another format is converted there."""
         matrix = matrix.asformat(cls._format)
         return cls.from_dlpack(matrix.data, matrix.indices, matrix.indptr, matrix.shape)
 
     @classmethod
-    def from_torch(cls: type[_Self], tensor: Any) -> _Self:
+    def from_torch(cls: type[_SelfCompressed], tensor: Any) -> _SelfCompressed:
         """The sparse tensor of PyTorch, over its arrays; one of another layout is converted there."""
         maker, pointers, indices = cls._torch_parts
         tensor = getattr(tensor.detach(), f"to_{maker}")()

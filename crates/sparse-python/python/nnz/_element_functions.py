@@ -6,20 +6,57 @@ from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+import numpy as np
+
 from ._operations import Operations
 
 _Self = TypeVar("_Self", bound="ElementFunctions")
 
 
-class ElementFunctions(Operations):
-    """Functions that leave zeros zero, so that they change the stored values alone.
+def _on_host(operand: Any) -> Any:
+    return operand.get() if isinstance(operand, ElementFunctions) else operand
 
-    SciPy computes them: the matrix is copied to the host, and the result back.
-    """
+
+class ElementFunctions(Operations):
+    """Functions of the elements, which SciPy computes: the matrix is copied to the host, and a matrix that results back."""
 
     @abstractmethod
     def _by_host(self: _Self, function: Callable[[Any], Any]) -> _Self:
         """The result of a function of SciPy's array, on this matrix's device."""
+
+    @abstractmethod
+    def get(self) -> Any:
+        """A copy as an array of the host."""
+
+    def maximum(self: _Self, other: Any) -> _Self:
+        """The larger of each element and that of a matrix on the device, or a number."""
+        return self._by_host(lambda a: a.maximum(_on_host(other)))
+
+    def minimum(self: _Self, other: Any) -> _Self:
+        """The smaller of each element and that of a matrix on the device, or a number."""
+        return self._by_host(lambda a: a.minimum(_on_host(other)))
+
+    def argmax(self, axis: int | None = None) -> Any:
+        """The index of the largest element of each column (`axis=0`) or row, or of all, as an array of NumPy or a number."""
+        return self.get().argmax(axis=axis)
+
+    def argmin(self, axis: int | None = None) -> Any:
+        """The index of the least element; see :meth:`argmax`."""
+        return self.get().argmin(axis=axis)
+
+    def count_nonzero(self, axis: int | None = None) -> Any:
+        """The elements that are not zero, of each column (`axis=0`) or row, or of all."""
+        return self.get().count_nonzero(axis=axis)
+
+    def getnnz(self, axis: int | None = None) -> Any:
+        """The entries, those that are zero among them, of each column (`axis=0`) or row, or of all."""
+        entries = self.get().tocoo()
+        if axis is None:
+            return entries.nnz
+        if axis not in (0, 1, -1, -2):
+            raise ValueError(f"axis is {axis} where 0, 1 or None is right")
+        line = 1 - axis % 2
+        return np.bincount(entries.coords[line], minlength=self.shape[line])
 
     def __abs__(self: _Self) -> _Self:
         return self._by_host(abs)

@@ -54,8 +54,8 @@ def _are_grid(first: Any, second: Any) -> bool:
 
 def _lines(key: Any, extent: int) -> Lines:
     if isinstance(key, slice):
-        lines = range(*key.indices(extent))
-        return None if lines == range(extent) else lines
+        numbers = range(*key.indices(extent))
+        return None if numbers == range(extent) else numbers
     if _is_number(key):
         return _in_range(np.array([operator.index(key)]), extent)
     lines = np.asarray(key)

@@ -85,7 +85,7 @@ def _by_scipy(
         x = (found * scale).astype(dtype)
         residual = np.linalg.norm(b - A @ found)
         # The sum of the recurrence differs a little from the residual.
-        is_solution = residual <= 1.01 * max(rtol * np.linalg.norm(b), atol)
+        is_solution = residual <= 1.01 * np.maximum(rtol * np.linalg.norm(b), atol)
         is_rounded = np.linalg.norm(found - x / scale) <= np.finfo(dtype).eps * np.linalg.norm(found)
     return x, info if info or (is_solution and is_rounded) else limit
 

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ._arrays import Coo, Csc, Csr
+from ._arrays import Coo, Csc, Csr, Scipy
 
 
-class _Containers:
+class _Containers(Scipy):
     """The classes of the results of SciPy's methods, for all matrices."""
 
     _csr_container = property(lambda _: csr_matrix)
@@ -29,33 +29,33 @@ class _Compressed(_Containers):
     _LARGEST = {np.dtype("i"): np.iinfo("i").max}
 
     def _sum_along(self, axis: int) -> Any:
-        sums = super()._sum_along(axis)  # type: ignore[misc]
-        return None if sums is None else self._ascontainer(sums if axis == 0 else sums[:, None])  # type: ignore[attr-defined]
+        sums = super()._sum_along(axis)
+        return None if sums is None else self._ascontainer(sums if axis == 0 else sums[:, None])
 
 
-class csr_matrix(_Compressed, Csr, sp.csr_matrix):  # type: ignore[misc]
+class csr_matrix(_Compressed, Csr, sp.csr_matrix):
     """:class:`scipy.sparse.csr_matrix` on all cores."""
 
 
-class csc_matrix(_Compressed, Csc, sp.csc_matrix):  # type: ignore[misc]
+class csc_matrix(_Compressed, Csc, sp.csc_matrix):
     """:class:`scipy.sparse.csc_matrix` on all cores."""
 
 
-class coo_matrix(_Containers, Coo, sp.coo_matrix):  # type: ignore[misc]
+class coo_matrix(_Containers, Coo, sp.coo_matrix):
     """:class:`scipy.sparse.coo_matrix`, which becomes CSR and CSC on all cores."""
 
 
-class bsr_matrix(_Containers, sp.bsr_matrix):  # type: ignore[misc]
+class bsr_matrix(_Containers, sp.bsr_matrix):
     """:class:`scipy.sparse.bsr_matrix`, which becomes the classes here."""
 
 
-class dia_matrix(_Containers, sp.dia_matrix):  # type: ignore[misc]
+class dia_matrix(_Containers, sp.dia_matrix):
     """:class:`scipy.sparse.dia_matrix`, which becomes the classes here."""
 
 
-class dok_matrix(_Containers, sp.dok_matrix):  # type: ignore[misc]
+class dok_matrix(_Containers, sp.dok_matrix):
     """:class:`scipy.sparse.dok_matrix`, which becomes the classes here."""
 
 
-class lil_matrix(_Containers, sp.lil_matrix):  # type: ignore[misc]
+class lil_matrix(_Containers, sp.lil_matrix):
     """:class:`scipy.sparse.lil_matrix`, which becomes the classes here."""

@@ -162,6 +162,9 @@ class Operations(ABC):
         column, which scales the columns or the rows."""
         if isinstance(other, Operations):
             return self._made(self._engine.multiply_elements(self._native, other._native))
+        # An array without dimensions is a number, also on a GPU.
+        if getattr(other, "ndim", None) == 0:
+            other = other.item()
         if isinstance(other, Complex) and other != 0:
             return self._made(self._engine.scale(self._native, complex(other)))
         if isinstance(other, Complex):
@@ -223,6 +226,18 @@ class Operations(ABC):
         rows, columns, is_element = chosen(key, self.shape)
         made = self._made(self._engine.select(self._native, rows, columns))
         return made.sum() if is_element else made
+
+    def getrow(self: _Self, i: int) -> _Self:
+        """A row, as a matrix of one row."""
+        return self._line(i, slice(None))
+
+    def getcol(self: _Self, j: int) -> _Self:
+        """A column, as a matrix of one column."""
+        return self._line(slice(None), j)
+
+    def _line(self: _Self, row: Any, column: Any) -> _Self:
+        made: _Self = self[row, column]
+        return made
 
     def diagonal(self, k: int = 0) -> Any:
         """The elements (i, i + k), as an array of NumPy."""

@@ -80,7 +80,7 @@ def html_of(matrix: Any) -> str:
     return f"<table><caption>{escape(kind)}</caption>{lines}</table>"
 
 
-def _bytes(count: int) -> str:
+def _bytes(count: float) -> str:
     for unit in ("bytes", "KiB", "MiB"):
         if count < 1024:
             return f"{count:.4g} {unit}"

@@ -14,7 +14,7 @@ from ._device import native_of
 from ._product import converted, product, wrong_shape
 
 
-class Preconditioner(LinearOperator):  # type: ignore[misc]
+class Preconditioner(LinearOperator):
     """An approximate inverse K⁻¹ of a matrix, on its device.
 
     It is a linear operator of SciPy, for the `M` of any solver. Those of :mod:`nnz.linalg` run in nnz with it, if it has the

@@ -124,7 +124,7 @@ def _prepared(tensor: Tensor) -> Tensor:
 def _check(name: str, tensor: Tensor, shape: tuple[Any, ...], values: Tensor) -> None:
     found = tuple(tensor.shape)
     if len(found) != len(shape) or any(right not in (-1, extent) for extent, right in zip(found, shape, strict=True)):
-        right = ", ".join("k" if extent == -1 else str(extent) for extent in shape)
+        right = ", ".join("k" if extent == -1 else str(extent) for extent in shape) + "," * (len(shape) == 1)
         raise ValueError(f"{name} has shape {found} where ({right}) is right")
     if tensor.dtype != values.dtype or tensor.device != values.device:
         have = f"{name} is {tensor.dtype} on {tensor.device}, the others are {values.dtype} on {values.device}"

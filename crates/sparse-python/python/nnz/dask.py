@@ -220,7 +220,7 @@ def _dense(operand: Any) -> da.Array:
     return da.asarray(operand)
 
 
-def _compress_batch(stack: Any, tolerance: float | None) -> BatchCsr:
+def _compress_batch(stack: Any, tolerance: float | None) -> Any:
     return compress_stack(stack, tolerance=tolerance)
 
 

@@ -84,7 +84,7 @@ def _read_npy(response: http.client.HTTPResponse) -> np.ndarray:
     np.lib.format.read_magic(response)
     shape, is_fortran, dtype = np.lib.format.read_array_header_1_0(response)
     flat = np.empty(int(np.prod(shape)), dtype)
-    view, received = memoryview(flat.view(np.uint8)), 0
+    view, received = flat.view(np.uint8).data, 0
     while received < len(view):
         read = response.readinto(view[received:])
         if not read:

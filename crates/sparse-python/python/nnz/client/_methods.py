@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -63,7 +63,7 @@ class ClientMethods(ABC):
         A sparse matrix of CuPy or PyTorch on a GPU is copied there, where the server runs on the same machine and has
         that GPU (`--cuda-ipc on`).
         """
-        query = {"durable": int(durable), "pinned": int(pinned), "replace": int(replace), "ttl": ttl, "device": device}
+        query: dict[str, Any] = {"durable": int(durable), "pinned": int(pinned), "replace": int(replace), "ttl": ttl, "device": device}
         query |= {"labels": labels_text(labels) if labels else None, "parts": parts}
         on_gpu = _cuda.csr_arrays(a)
         # Rows are read from a file of CSR alone.
@@ -121,7 +121,7 @@ class ClientMethods(ABC):
         self._send(Request("DELETE", f"/v1/aliases/{quote(name)}"))
 
     @exchange
-    def program(self, steps: list[dict[str, Any]], body: Any = None, **parameters: Any) -> Any:
+    def program(self, /, steps: Sequence[dict[str, Any]], body: Any = None, **parameters: Any) -> Any:
         """The result of the last of several operations, in one request; the other results stay on the server until then.
 
         A step has an `operation` and a `matrix`, and may have a `name`, `other`, `operand` and `parameters`. Matrices
@@ -129,7 +129,7 @@ class ClientMethods(ABC):
         """
         return self._program(steps, body, parameters)
 
-    def _program(self, steps: list[dict[str, Any]], body: Any, parameters: dict[str, Any]) -> Any:
+    def _program(self, steps: Sequence[dict[str, Any]], body: Any, parameters: dict[str, Any]) -> Any:
         named = [
             {key: query_of(value) if key == "parameters" else plain(value) for key, value in step.items()}
             for step in steps
@@ -254,7 +254,7 @@ class MatrixMethods:
         return result
 
     @exchange
-    def operation(self, name: str, operand: Any = None, **parameters: Any) -> Any:
+    def operation(self, /, name: str, operand: Any = None, **parameters: Any) -> Any:
         """The result of an operation of the server, such as `norm`, `solve` or `select`, with its parameters.
 
         Parameters are as Python has them: `alpha=1j`, `rows=[0, 1]`, `other=h`; one that is None is left out.
@@ -271,12 +271,12 @@ class MatrixMethods:
         return self.operation(name, operand, member="all", **parameters)
 
     @exchange
-    def job(self, name: str, operand: Any = None, **parameters: Any) -> JobMethods:
+    def job(self, /, name: str, operand: Any = None, **parameters: Any) -> JobMethods:
         """As :meth:`operation`, without waiting for the result."""
         return self._client._job(self._post(name, operand, parameters | {"async": 1}))
 
     @exchange
-    def solve(self, b: Any, **parameters: Any) -> Any:
+    def solve(self, /, b: Any, **parameters: Any) -> Any:
         """The solution of `A @ x = b` by iteration: `method`, `tol`, `max_iterations`, `restart`, `preconditioner`.
 
         Where the iteration ends before it has converged, x is its last one, with a :class:`ConvergenceWarning`. Of a real
@@ -290,7 +290,7 @@ class MatrixMethods:
         return x
 
     @exchange
-    def solve_with_report(self, b: Any, **parameters: Any) -> tuple[np.ndarray, dict[str, Any]]:
+    def solve_with_report(self, /, b: Any, **parameters: Any) -> tuple[np.ndarray, dict[str, Any]]:
         """As :meth:`solve`, without the warning: `converged`, `iterations` and `relative_residual` of the worst column."""
         return self._solve(b, parameters)
 

@@ -6,7 +6,7 @@ import functools
 import urllib.parse
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 import numpy as np
 
@@ -33,7 +33,7 @@ class ConvergenceWarning(UserWarning):
     """A solution is the last x of an iteration that has not converged."""
 
 
-class Listing(list):
+class Listing(list[Any]):
     """A list of matrices or jobs.
 
     `unavailable` has the `device` and the `detail` of each device of the server that did not answer, and whose matrices
@@ -80,7 +80,13 @@ class Request:
         return self.method == "DELETE" or is_job or "If-Match" in self.headers
 
 
-_Owner = TypeVar("_Owner")
+class _Runs(Protocol):
+    """A client, a matrix or a job, which runs what sends requests."""
+
+    def _run(self, call: Callable[[], Any]) -> Any: ...
+
+
+_Owner = TypeVar("_Owner", bound=_Runs)
 _P = ParamSpec("_P")
 
 
@@ -88,7 +94,7 @@ def exchange(method: Callable[Concatenate[_Owner, _P], Any]) -> Callable[Concate
     """A method that sends requests and waits for their answers. With asyncio it is awaited, and runs in a thread."""
 
     @functools.wraps(method)
-    def call(owner: Any, *arguments: _P.args, **options: _P.kwargs) -> Any:
+    def call(owner: _Owner, /, *arguments: _P.args, **options: _P.kwargs) -> Any:
         return owner._run(functools.partial(method, owner, *arguments, **options))
 
     return call
@@ -107,7 +113,7 @@ def query_of(parameters: dict[str, Any]) -> dict[str, Any]:
 def plain(value: Any) -> Any:
     """A parameter as a number or a text: matrices by their labels, lists with commas, complex numbers as `re,im`.
 
-    A mask is the list of its true elements, and a list of nothing an empty range.
+    A mask is the list of its true elements, a list of nothing an empty range, and a slice a range, whose end has to be given.
     """
     if hasattr(value, "_client") and hasattr(value, "label"):
         return value.label
@@ -117,6 +123,13 @@ def plain(value: Any) -> Any:
         return int(value)
     if isinstance(value, complex):
         return f"{value.real!r},{value.imag!r}"
+    if isinstance(value, slice):
+        start, stop, step = value.start or 0, value.stop, value.step or 1
+        if stop is None or min(start, stop) < 0:
+            raise ValueError(f"{value} where a slice with a stop, and without negative numbers, is right")
+        value = range(start, stop, step)
+    if isinstance(value, range) and value.step == 1 and value.start >= 0:
+        return f"{value.start}..{value.stop}" if value else "0..0"
     if isinstance(value, (list, tuple, range, np.ndarray)):
         items = np.flatnonzero(value) if np.asarray(value).dtype == bool else value
         return ",".join(str(plain(item)) for item in items) or "0..0"

@@ -66,6 +66,7 @@ class Client(ClientMethods):
 
 class Matrix(MatrixMethods):
     __doc__ = MatrixMethods.__doc__
+    _client: Client
 
     @property
     def T(self) -> Transpose:  # noqa: N802
