@@ -27,6 +27,7 @@ const HEADERS: &[Header] = kernels_core::headers!(
         "multiply.cuh",
         "neighbours.cuh",
         "node_runs.cuh",
+        "nodes.cuh",
         "pack.cuh",
         "panel.cuh",
         "past_first_cache.cuh",
@@ -147,6 +148,7 @@ pub(crate) const FILES: &[File] = kernels_core::files!(
             HEADERS,
             "spgemm_node_blocks",
             [
+                "spgemm_node_blocks_blocks",
                 "spgemm_node_blocks_count",
                 "spgemm_node_blocks_pairs",
                 "spgemm_node_blocks_lists",
@@ -154,7 +156,26 @@ pub(crate) const FILES: &[File] = kernels_core::files!(
             ],
             [IDX, OFF]
         ),
-        file!("cu", HEADERS, "spgemm_node_blocks_sum", ["spgemm_node_blocks_sum"], [SCALAR, UNKNOWNS]),
+        file!(
+            "cu",
+            HEADERS,
+            "spgemm_node_blocks_sum",
+            ["spgemm_node_blocks_sum", "spgemm_node_blocks_sum_sized"],
+            [SCALAR, UNKNOWNS]
+        ),
+        file!(
+            "cu",
+            HEADERS,
+            "spgemm_nodes",
+            [
+                "spgemm_nodes_row_breaks",
+                "spgemm_nodes_column_breaks",
+                "spgemm_nodes_firsts",
+                "spgemm_nodes_sizes",
+                "spgemm_nodes_split",
+            ],
+            [IDX, OFF]
+        ),
         file!(
             "cu",
             HEADERS,

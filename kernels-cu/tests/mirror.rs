@@ -61,7 +61,8 @@ const BEYOND_OPENCL: &[&str] = &[
 ];
 
 /// Files that prepare what a kernel beyond OpenCL takes, and nothing else.
-const PREPARE_BEYOND: &[&str] = &["node_blocks", "spgemm_node_blocks", "spgemm_strips", "trisolve_places"];
+const PREPARE_BEYOND: &[&str] =
+    &["node_blocks", "spgemm_node_blocks", "spgemm_nodes", "spgemm_strips", "trisolve_places"];
 
 /// Files that end what a kernel beyond OpenCL begins.
 const END_BEYOND: &[&str] = &["spgemm_merge_values"];

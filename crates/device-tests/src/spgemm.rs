@@ -211,7 +211,8 @@ pub fn strips_keep_no_places(library: &Library) {
 }
 
 /// Products of matrices whose nodes have 2 to 6 unknowns each: by name, by plans of many calls where rows do not repeat,
-/// of two matrices with blocks of several sizes, and of rows that are in no blocks, each entry of which is one.
+/// of two matrices with blocks of several sizes, of matrices that lack some unknowns, also of a node alone, and of rows
+/// that are in no blocks, each entry of which is one.
 pub fn blocks_of_unknowns_are_those_of_the_reference(library: &Library) {
     let nodes = rows_from(90, 90, |row| row * 5 % 7);
     let in_blocks = |unknowns| with_unknowns(&nodes, unknowns);
@@ -220,7 +221,25 @@ pub fn blocks_of_unknowns_are_those_of_the_reference(library: &Library) {
         (with_unknowns(&rows_from(40, 45, |row| row % 5), 6), with_unknowns(&nodes, 3), true),
         (nodes.clone(), nodes.clone(), false),
     ];
-    for (a, b, are_in_blocks) in squares.chain(mixed) {
+    let lacking = |a: Wide<Host>| without(&a, |row| row % 29 == 4, |column| column % 29 == 4);
+    let uneven = (2..=6).map(|unknowns| (lacking(in_blocks(unknowns)), lacking(in_blocks(unknowns)), true));
+    let left = with_unknowns(&rows_from(40, 45, |row| row % 5), 3);
+    let right = with_unknowns(&rows_from(45, 50, |row| 1 + row % 4), 3);
+    let thirds = without(&in_blocks(2), |row| row % 3 == 0, |column| column % 3 == 0);
+    let unlike = [
+        (
+            without(&left, |_| false, |column| column % 31 == 7),
+            without(&right, |row| row % 31 == 7, |_| false),
+            true,
+        ),
+        (
+            without(&left, |_| false, |column| column == 90),
+            without(&right, |row| row == 90, |column| column % 37 < 2),
+            true,
+        ),
+        (thirds.clone(), thirds, false),
+    ];
+    for (a, b, are_in_blocks) in squares.chain(mixed).chain(uneven).chain(unlike) {
         compare(library, &a, &b, |algorithm| algorithm == "node_blocks");
         each_device(library, |backend| {
             let is_there = |algorithm: &sparse_core::Algorithm| algorithm.name == "node_blocks";
@@ -234,6 +253,20 @@ pub fn blocks_of_unknowns_are_those_of_the_reference(library: &Library) {
             assert_eq!(choice(PlanOptions::often()).starts_with("node_blocks: "), are_in_blocks);
         });
     }
+}
+
+/// A matrix without these rows and columns.
+fn without(a: &Wide<Host>, row_is_out: fn(usize) -> bool, column_is_out: fn(usize) -> bool) -> Wide<Host> {
+    let places = |n: usize, is_out: fn(usize) -> bool| -> Vec<Option<usize>> {
+        let mut left = 0..;
+        let place = |at| if is_out(at) { None } else { left.next() };
+        (0..n).map(place).collect()
+    };
+    let (rows, columns) = (places(a.nrows(), row_is_out), places(a.ncols(), column_is_out));
+    let entries = a.triplets().filter_map(|(row, column, value)| Some((rows[row]?, columns[column]?, value)));
+    let count = |places: &[Option<usize>]| places.iter().flatten().count();
+    let coo = Coo::<f64, Host, i64>::from_triplets(count(&rows), count(&columns), entries).unwrap();
+    Reference.convert(&coo, &Duplicates::Sum).unwrap()
 }
 
 /// First calls with rows of up to 256 products, most of which have few, so that teams of several sizes sort and add

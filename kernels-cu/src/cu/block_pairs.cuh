@@ -1,4 +1,8 @@
-// What a plan stores of a product of matrices whose entries are in square blocks.
+// What a plan stores of a product of matrices whose entries are in blocks. Where blocks differ in size, lengths of rows
+// have LENGTH_BITS bits, and the sizes are behind them.
+#define LENGTH_BITS 13
+#define ROWS_BIT 16
+#define COLUMNS_BIT 20
 
 // A block of C: where its first row begins among the values and how far the next one is, and the same for the rows of A
 // of its node.

@@ -20,6 +20,7 @@ const WHOLE_WORDS: &str = "varying_row_lengths";
 const SHORT_ROWS: &str = "tiny_tall";
 const LONG_ROWS: &str = "long_rows_around_256";
 const DIAGONAL: &str = "diagonal";
+const DENSE: &str = "fully_dense";
 const BLOCKS: &str = "blocks_of_3_unknowns";
 const UNSORTED: &str = "tiny_unsorted";
 const DUPLICATES: &str = "v4_duplicates";

@@ -1,6 +1,8 @@
 //! Faults of products of two sparse matrices.
 
-use super::{BLOCKS, DIAGONAL, Fault, Kind, LONG_ROWS, ROWS, SHORT_ROWS, WHOLE_WORDS, both, by, cu, each};
+use super::{
+    BLOCKS, DENSE, DIAGONAL, Fault, Kind, LONG_ROWS, ROWS, SHORT_ROWS, WHOLE_WORDS, both, by, cu, each,
+};
 
 pub(super) const FAULTS: &[Fault] = &[
     Fault {
@@ -129,12 +131,19 @@ pub(super) const FAULTS: &[Fault] = &[
         case: ROWS,
     },
     Fault {
+        kind: Kind::DroppedEntry,
+        what: "the last column of blocks that differ in size is left out",
+        place: cu("spgemm_node_blocks_sum", "column < columns ? rows[", "column < columns - 1 ? rows["),
+        found_by: &[by("spgemm/csr", "node_blocks"), by("spgemm/csc", "node_blocks")],
+        case: DENSE,
+    },
+    Fault {
         kind: Kind::WrongStride,
         what: "the rows of a block of B stand a block too near",
         place: cu(
             "spgemm_node_blocks",
-            "(unsigned short)b.length}",
-            "(unsigned short)(b.length - unknowns)}",
+            "(unsigned short)a.place, sized_length}",
+            "(unsigned short)a.place, (unsigned short)(sized_length - unknowns)}",
         ),
         found_by: &[by("spgemm/csr", "node_blocks"), by("spgemm/csc", "node_blocks")],
         case: BLOCKS,

@@ -23,7 +23,7 @@
 //! belong. Where rows of B are short, it divides C into chunks of about as many products: it keeps which products are
 //! neighbours in rows of B, and where those of each entry of C are. Else it keeps the place of each product in its row
 //! of C, 8 or 16 bits, for rows whose sums fit in local memory, and chunks for most other rows. Where all entries are in
-//! square blocks, it lists pairs of these ([`node_blocks`]).
+//! blocks of the unknowns of two nodes, it lists pairs of these ([`node_blocks`]).
 //!
 //! The sort of columns finds such places, too, so that plans of few runs have them if it sorts all rows.
 //!
@@ -115,7 +115,7 @@ algorithms! {
 
         NodeBlocks = Algorithm::new(
             "node_blocks",
-            "CUDA, in place of places and chunks, without a mask and where rows do not repeat: all entries of A and B are in square blocks of 2 to 6 rows, those of the unknowns of two nodes",
+            "CUDA, in place of places and chunks, without a mask and where rows do not repeat: all entries of A and B are in square blocks of 2 to 6 rows, those of the unknowns of two nodes; of 100 calls or more, also if some nodes have fewer unknowns",
         )
         .preprocessing("as by_row, and the pairs of blocks of A and B whose products are added to each block of C"),
         Needs::File(node_blocks::FILE);

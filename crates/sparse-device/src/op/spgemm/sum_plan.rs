@@ -1,7 +1,7 @@
 //! The plan of the sums of C: what it stores of the products, and by which bins it sums the others.
 
 use super::chunks;
-use super::node_blocks::{self, NodeBlocks};
+use super::node_blocks::{self, FactorBlocks, NodeBlocks};
 use super::pattern::{CountedRows, FoundPattern, PatternSearch};
 use super::places::Places;
 use super::row_sizes::{ProductCounts, row_sizes_of};
@@ -82,9 +82,9 @@ impl<'a> SumSearch<'a> {
             _ => None,
         };
         if strips.is_none()
-            && let Some(unknowns) = self.unknowns()?
+            && let Some(blocks) = self.blocks()?
         {
-            return self.in_blocks(counted, nnz, offset, unknowns);
+            return self.in_blocks(counted, nnz, offset, &blocks);
         }
         let are_all_in_chunks = match (*stored, nnz) {
             (StoredProducts::Fastest { calls }, Some(nnz)) if strips.is_none() => {
@@ -99,32 +99,32 @@ impl<'a> SumSearch<'a> {
         Ok((found, Values::Sums(Box::new(sums))))
     }
 
-    /// The unknowns of a node, if the pairs of their blocks are wanted.
-    fn unknowns(&self) -> Result<Option<usize>> {
+    /// The blocks of A and B, if the pairs of these are wanted.
+    fn blocks(&self) -> Result<Option<FactorBlocks<'a>>> {
         let is_there = || self.backend.lacks(node_blocks::FILE).is_none();
         match self.stored {
-            StoredProducts::Blocks => Ok(Some(node_blocks::unknowns(self.backend, self.factors)?)),
-            StoredProducts::Fastest { .. } if is_there() => {
-                let unknowns = node_blocks::unknowns(self.backend, self.factors)?;
-                Ok((unknowns > 1).then_some(unknowns))
+            StoredProducts::Blocks => node_blocks::any_blocks(self.backend, self.factors),
+            StoredProducts::Fastest { calls } if is_there() => {
+                let products = self.pattern.products.counts.total;
+                node_blocks::blocks_that_pay(self.backend, self.factors, products, calls)
             }
             _ => Ok(None),
         }
     }
 
-    /// Lists the pairs of blocks of `unknowns` rows each, if there is memory for them.
+    /// Lists the pairs of these blocks, if there is memory for them.
     fn in_blocks(
         &self,
         counted: CountedRows,
         nnz: Option<usize>,
         offset: IndexType,
-        unknowns: usize,
+        blocks: &FactorBlocks<'_>,
     ) -> Result<(FoundPattern, Values)> {
         let (backend, factors) = (self.backend, self.factors);
         let starts = counted.starts.clone();
         let found = self.pattern.find(counted, nnz, offset)?;
         let c = found.rows();
-        let values = match NodeBlocks::new(backend, factors, unknowns, c)? {
+        let values = match NodeBlocks::new(backend, factors, blocks, c)? {
             Some(blocks) => Values::Blocks(blocks),
             None => {
                 let sums = known_sums(backend, factors, &starts, Some(&self.pattern.products), c)?;
