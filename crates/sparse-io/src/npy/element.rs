@@ -170,5 +170,7 @@ fn widened<T: Pod + Into<U>, U>(data: &[u8], swapped: bool) -> Vec<U> {
 
 fn unknown(descr: &str) -> String {
     let known = "none of bool, (u)int8 to (u)int64, float16, float32, float64, complex64, complex128";
-    format!("the type is `{descr}`, {known}; NumPy converts it: .astype(\"float64\")")
+    let wide =
+        if descr.trim_start_matches(['<', '>', '=']).starts_with('c') { "complex128" } else { "float64" };
+    format!("the type is `{descr}`, {known}; NumPy converts it: .astype(\"{wide}\")")
 }

@@ -152,6 +152,7 @@ fn claims_of_npy_headers_are_checked() {
         ("<f8", "()"),
         ("<f8", "(1, 1, 1, 1)"),
         ("<f16", "(4,)"),
+        ("<c32", "(1,)"),
         (">f8", "(-1,)"),
         ("|O", "(1,)"),
     ];
@@ -165,6 +166,7 @@ fn claims_of_npy_headers_are_checked() {
     <f8 () <memory>: the array has 0 dimensions, not one to three
     <f8 (1, 1, 1, 1) <memory>: the array has 4 dimensions, not one to three
     <f16 (4,) <memory>: the type is `<f16`, none of bool, (u)int8 to (u)int64, float16, float32, float64, complex64, complex128; NumPy converts it: .astype("float64")
+    <c32 (1,) <memory>: the type is `<c32`, none of bool, (u)int8 to (u)int64, float16, float32, float64, complex64, complex128; NumPy converts it: .astype("complex128")
     >f8 (-1,) <memory>: `-1` in the shape is not a size that an array can have
     |O (1,) <memory>: the type is `|O`, none of bool, (u)int8 to (u)int64, float16, float32, float64, complex64, complex128; NumPy converts it: .astype("float64")
     "#);
