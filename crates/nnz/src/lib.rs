@@ -45,6 +45,47 @@
 //! # Ok::<(), Error>(())
 //! ```
 //!
+//! # Common tasks
+//! ```
+//! use nnz::prelude::*;
+//! use nnz::{Each, Method, Norm, Reduction, SolveOptions};
+//!
+//! # let folder = tempfile::tempdir().unwrap();
+//! # let path = folder.path().join("a.npz");
+//! let device = Device::best()?; // the best that starts; Device::host()? is the CPU
+//!
+//! // Make a matrix: from coordinates, from the arrays of CSR, from a dense one, or from a file.
+//! let triplets = [(0, 0, 4.0), (0, 1, 1.0), (1, 0, 1.0), (1, 1, 3.0)];
+//! let a = Matrix::from_typed(&device, Csr::<f64>::from_triplets(2, 2, triplets)?)?;
+//! let arrays = Csr::<f64>::new(2, 3, vec![0, 2, 3], vec![0, 2, 1], vec![1.0, 2.0, 3.0])?;
+//! let rectangular = Matrix::from_typed(&device, arrays)?;
+//! let again = a.to_dense()?.to_sparse(Format::Csr, None)?;
+//! a.write(&path)?; // .npz, .npy or .mtx
+//! let read = Matrix::read(&device, &path)?;
+//! assert_eq!((read.shape(), read.nnz(), again.nnz()), ((2, 2), 4, 4));
+//!
+//! // Convert it, and take parts of it.
+//! let csc = a.to_format(Format::Csc)?;
+//! let (transpose, first_row) = (rectangular.transpose()?, a.select(..1, ..)?);
+//! assert_eq!((csc.format(), transpose.shape(), first_row.shape()), (Format::Csc, (3, 2), (1, 2)));
+//!
+//! // Multiply: with a vector, with a dense matrix, with a sparse one; add.
+//! let y = (&a * &Vector::from_slice(&device, &[1.0, 2.0])?)?;
+//! let dense = (&a * &rectangular.to_dense()?)?;
+//! let sparse = (&a * &rectangular)?;
+//! let sum = (&a + &csc)?; // 2·A
+//! assert_eq!((y.to_vec::<f64>()?, dense.shape(), sparse.shape()), (vec![6.0, 7.0], (2, 3), (2, 3)));
+//!
+//! // Sums of rows or columns, and norms.
+//! assert_eq!(sum.reduce(Each::Row, Reduction::Sum)?.to_vec::<f64>()?, [10.0, 8.0]);
+//! assert_eq!(a.norm(Norm::Infinity)?, 5.0);
+//!
+//! // Solve.
+//! let (x, solution) = a.solve(&y, &SolveOptions::new(Method::Cg))?;
+//! assert!(solution.converged() && (x.to_vec::<f64>()?[1] - 2.0).abs() < 1e-9);
+//! # Ok::<(), Error>(())
+//! ```
+//!
 //! The folder `examples` has a program for each of a dozen tasks, and `docs/for-scipy-users.md` puts SciPy's calls
 //! beside ours.
 //!

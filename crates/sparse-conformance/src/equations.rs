@@ -3,7 +3,7 @@
 use crate::array_dump::text;
 use crate::error_bound::modulus;
 use crate::guarded_operand::GuardedOperand;
-use crate::numbers::Arithmetic;
+use crate::scalar_properties::Arithmetic;
 use crate::triplets::Triplets;
 use sparse_core::c64;
 

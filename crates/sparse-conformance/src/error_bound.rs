@@ -1,6 +1,6 @@
 //! The exact value of `alpha·op(A)·x + beta·y`, from triplets in double precision, and the bound of its error.
 
-use crate::numbers::Arithmetic;
+use crate::scalar_properties::Arithmetic;
 use crate::triplets::Triplets;
 use sparse_core::op::Op;
 use sparse_core::{Accumulator, Scalar, c64};

@@ -1,6 +1,6 @@
 //! Matrices of the table: coordinates and values, without a format or a type.
 
-use crate::numbers::round;
+use crate::scalar_properties::round;
 use sparse_core::{DType, c64};
 
 /// Row, column and value of an entry.

@@ -1,7 +1,7 @@
 //! The interface of a foreign library to a device: memory, programs and launches.
 
 use crate::defines::Defines;
-use crate::foreign::{self, ForeignArray};
+use crate::foreign::{ForeignArray, refuse};
 use kernels_core::File;
 use sparse_core::backend::{HostBuffer, Recording};
 use sparse_core::{Caps, Error, Result};
@@ -96,7 +96,7 @@ pub unsafe trait Driver: Any + Debug + Send + Sync {
     /// # Safety
     /// That of [`Device::borrow_stack`](crate::Device::borrow_stack).
     unsafe fn borrow(&self, array: &ForeignArray, _bytes: usize) -> Result<(Memory, usize)> {
-        foreign::refuse(array, self.properties().caps.backend)
+        refuse(array, self.properties().caps.backend)
     }
 
     /// Writes to memory from byte `offset` on; `host` is free again when the call returns.

@@ -1,7 +1,7 @@
 //! Stacks of dense matrices in a device's memory, owned or borrowed, of a type that is known at run time.
 
 use super::DenseMatrix;
-use super::backend::RuntimeBackend;
+use super::dispatch::backend::RuntimeBackend;
 use super::elements::{BorrowedElements, HostElements};
 use crate::Device;
 use crate::device::HostBackend;

@@ -188,7 +188,7 @@ fn coo<T: Scalar, I: Index>(
                 format!("the value {value} in row {row} and column {col} is complex, {} is not", T::DTYPE);
             return Err(Error::operands("from_triplets", reason));
         }
-        Ok((row, col, super::operand_errors::factor::<T>("from_triplets", "a value", value)?))
+        Ok((row, col, super::dispatch::operand_errors::factor::<T>("from_triplets", "a value", value)?))
     };
     let typed: Result<Vec<_>> = entries.iter().map(typed).collect();
     Coo::<T, Host, I>::from_triplets(rows, cols, typed?)

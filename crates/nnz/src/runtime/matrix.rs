@@ -1,9 +1,9 @@
 //! Sparse matrices whose format, types and device are known at run time.
 
-use super::any_matrix::{AnyMatrix, Properties};
-use super::backend::{RuntimeBackend, borrowing_constructors};
-use super::operand_errors::Operand;
-use super::plan::ProductPlans;
+use super::dispatch::any_matrix::{AnyMatrix, Properties};
+use super::dispatch::backend::{RuntimeBackend, borrowing_constructors};
+use super::dispatch::operand_errors::Operand;
+use super::operation::plan::ProductPlans;
 use super::{Format, IndexType};
 use crate::Device;
 use crate::device::HostBackend;

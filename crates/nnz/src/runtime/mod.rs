@@ -61,84 +61,47 @@
 //! typed matrix back. Factors and the results of reductions are [`c64`](crate::c64) and `f64`, which hold the
 //! accumulators of all types exactly.
 
-// A method of `Matrix` is in the file of its operation, such as `products.rs` or `sddmm.rs`. It calls the object-safe
-// trait of `any_matrix.rs`, which `typed_matrix.rs` implements for all typed matrices; what differs from format to
-// format is in `runtime_format/`.
-mod any_matrix;
-mod backend;
+// A method of `Matrix` is in the file of its operation, such as `operation/products.rs`. It calls the object-safe trait
+// of `dispatch/any_matrix.rs`, which `dispatch/typed_matrix.rs` implements for all typed matrices; what differs from
+// format to format is in `dispatch/runtime_format/`.
 mod batch;
-mod chunk_lines;
-mod chunks;
-mod compress;
-mod conversion;
 mod dense;
 mod dense_stack;
-mod diagonal;
-#[cfg(feature = "direct")]
-mod direct;
+mod dispatch;
 mod display;
 mod elements;
-mod elementwise;
 mod entries;
 mod file;
 mod format;
-mod galerkin;
-mod graph;
-mod hypersparse;
 mod ipc;
-mod matmul_reduce;
 mod matrix;
-mod matrix_set;
-mod method;
-mod on_devices;
-mod on_ranks;
-mod operand_errors;
-mod operands;
-mod operators;
-mod plan;
-mod preconditioner;
-mod preconditioner_kind;
-mod products;
-mod rank;
-mod reduce;
-mod runtime_format;
-mod scale;
-mod sddmm;
-mod select;
-mod softmax;
-mod solve;
-mod solver_matrix;
-mod spgemm;
-mod spgemm_plan;
-mod trisolve;
-mod tune;
-mod typed_matrix;
-mod typed_plan;
-mod typed_vector;
+mod operation;
+mod several_devices;
+mod solver;
 mod vector;
 
-pub use compress::{CompressOptions, CompressPlan};
 pub use dense::DenseMatrix;
 pub use dense_stack::DenseStack;
 pub use entries::Symmetry;
 pub use format::{Format, IndexType, Layout};
-pub use galerkin::MatrixGalerkinPlan;
-pub use hypersparse::are_mostly_empty;
 pub use ipc::IpcArray;
-pub use matmul_reduce::Aggregation;
 pub use matrix::Matrix;
-pub use matrix_set::{MatrixSet, MatrixSetOptions};
-pub use method::Method;
-pub use on_devices::{MatrixOnDevices, VectorOnDevices};
-pub use on_ranks::MatrixOnRanks;
-pub use plan::{MatrixSpmmPlan, MatrixSpmvPlan};
-pub use preconditioner::Preconditioner;
-pub use preconditioner_kind::PreconditionerKind;
-pub use reduce::{Each, Norm, Reduction};
-pub use sddmm::MatrixSddmmPlan;
-pub use solve::{SolveOptions, Solver};
-pub use spgemm_plan::MatrixSpgemmPlan;
-pub use tune::{Tuned, TunedChange, Tuner};
+pub use operation::compress::{CompressOptions, CompressPlan};
+pub use operation::galerkin::MatrixGalerkinPlan;
+pub use operation::hypersparse::are_mostly_empty;
+pub use operation::matmul_reduce::Aggregation;
+pub use operation::plan::{MatrixSpmmPlan, MatrixSpmvPlan};
+pub use operation::reduce::{Each, Norm, Reduction};
+pub use operation::sddmm::MatrixSddmmPlan;
+pub use operation::spgemm_plan::MatrixSpgemmPlan;
+pub use operation::tune::{Tuned, TunedChange, Tuner};
+pub use several_devices::matrix_set::{MatrixSet, MatrixSetOptions};
+pub use several_devices::on_devices::{MatrixOnDevices, VectorOnDevices};
+pub use several_devices::on_ranks::MatrixOnRanks;
+pub use solver::method::Method;
+pub use solver::preconditioner::Preconditioner;
+pub use solver::preconditioner_kind::PreconditionerKind;
+pub use solver::solve::{SolveOptions, Solver};
 pub use vector::Vector;
 
 #[cfg(doc)]

@@ -3,8 +3,8 @@
 use crate::context::Context;
 use crate::file;
 use crate::format::ReadOptions;
+use crate::operand_pair::read_pair;
 use crate::option_values::{check_factor, parse_factor};
-use crate::pair::read_pair;
 use anyhow::Result;
 use clap::Args;
 use nnz::c64;

@@ -3,7 +3,7 @@
 use crate::context::Context;
 use crate::file;
 use crate::format::ReadOptions;
-use crate::pair::read_pair;
+use crate::operand_pair::read_pair;
 use anyhow::Result;
 use clap::Args;
 use std::path::PathBuf;

@@ -2,7 +2,7 @@
 
 use super::definition::{Case, Operands};
 use super::pseudo_random::{fraction, small_integer};
-use crate::numbers::{Arithmetic, round};
+use crate::scalar_properties::{Arithmetic, round};
 use crate::triplets::Triplets;
 use sparse_core::{DType, c64};
 

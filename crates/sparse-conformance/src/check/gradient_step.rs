@@ -9,7 +9,7 @@ use crate::case::Problem;
 use crate::error_bound::{Bounded, Sum};
 use crate::guarded_operand::{Cell, DeviceOperand, Frame, GuardedOperand, POISON};
 use crate::key::Key;
-use crate::numbers::{Arithmetic, round};
+use crate::scalar_properties::{Arithmetic, round};
 use crate::setting::Setting;
 use crate::subject::{Check, Expected, Given, PlannedOperation, Subject};
 use crate::suite::Suite;

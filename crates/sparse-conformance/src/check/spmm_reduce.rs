@@ -9,7 +9,7 @@ use crate::error_bound::{Bounded, Sum};
 use crate::guarded_operand::{Cell, DeviceOperand, Frame, GuardedOperand};
 use crate::key::Key;
 use crate::matrix_subject::{MatrixOperation, MatrixPlan, MatrixSubject};
-use crate::numbers::Arithmetic;
+use crate::scalar_properties::Arithmetic;
 use crate::setting::{Aggregated, Setting};
 use crate::subject::{Check, Expected};
 use crate::suite::Suite;

@@ -4,10 +4,10 @@
 use super::available_algorithms::Needs;
 use crate::Device;
 use crate::driver::Value;
-use crate::primitive::in_order::in_order;
 use crate::primitive::merged_rows::MergedRows;
 use crate::primitive::raw::RawCompressed;
 use crate::primitive::rearrangement::ToCompressed;
+use crate::primitive::sorted_copy::in_order;
 use crate::primitive::stored_values::StoredValues;
 use sparse_core::format::{CompressedPattern, IndexOrder};
 use sparse_core::op::{Elementwise, ElementwiseKernel};

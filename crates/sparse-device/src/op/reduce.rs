@@ -3,9 +3,9 @@
 
 use super::available_algorithms::Needs;
 use crate::defines::Defines;
-use crate::primitive::in_order::in_order;
 use crate::primitive::raw::RawCompressed;
 use crate::primitive::rearrangement::ToCompressed;
+use crate::primitive::sorted_copy::in_order;
 use crate::primitive::stored_values::StoredValues;
 use crate::{Device, Kernel, ViewMut};
 use sparse_core::op::{ReduceKernel, Reduction};

@@ -11,8 +11,7 @@ use sparse_core::{Backend, Result};
 /// The file of the kernels.
 const FILE: &str = "csr_chunks";
 
-/// Entries of a chunk: at most [`LARGEST`], and at least [`SMALLEST`] where there are few entries.
-pub(crate) const LARGEST: usize = 512;
+/// Entries that a chunk has at least, where there are few entries.
 pub(crate) const SMALLEST: usize = 32;
 
 /// Chunks per compute unit from which on smaller ones gain nothing.

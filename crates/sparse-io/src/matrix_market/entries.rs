@@ -1,7 +1,7 @@
 //! The lines of a coordinate file, part by part.
 
 use super::header::{Field, Header, MatrixInfo, Symmetry};
-use super::plain::{self, Line};
+use super::plain_lines::{self, Line};
 use super::token::{Cursor, count_newlines, is_integer, overflows, show};
 use super::triplets::{PartMut, Triplets};
 use crate::parallel;
@@ -254,7 +254,7 @@ impl<'a> Entries<'a> {
     /// Reads the next entry if its line is plain and valid.
     #[inline(always)]
     fn plain_entry(&mut self) -> Option<(usize, usize, c64)> {
-        let Line { row, col, value, length } = plain::read(self.cursor.rest(), self.info.field)?;
+        let Line { row, col, value, length } = plain_lines::read(self.cursor.rest(), self.info.field)?;
         let (row, col) = (row.wrapping_sub(1), col.wrapping_sub(1));
         let sound = row < self.info.rows
             && col < self.info.cols

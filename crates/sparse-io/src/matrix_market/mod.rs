@@ -15,7 +15,7 @@ mod entries;
 mod header;
 mod integers;
 mod partition;
-mod plain;
+mod plain_lines;
 mod short_line;
 mod stream;
 mod token;

@@ -5,11 +5,11 @@
 //! the numbers of this one are known, so that the processor works on several lines at once.
 //!
 //! Other lines, such as those with signs before indices, and the last lines of a text, are left to
-//! [`plain`](super::plain).
+//! [`plain_lines`](super::plain_lines).
 
 use super::decimal;
 use super::header::Field;
-use super::plain::Line;
+use super::plain_lines::Line;
 use super::token::is_blank;
 use super::word::{EIGHT, digits_of};
 use sparse_core::c64;

@@ -1,4 +1,4 @@
-//! What operators see: metrics, traces, and the requests that run or were slow.
+//! Metrics, traces, and the requests that run or were slow.
 
 pub(crate) mod metrics;
 pub(crate) mod running_requests;

@@ -1,6 +1,6 @@
 //! Conjugate gradients whose iterations are enqueued several at a time.
 
-mod fixed;
+mod fixed_iterations;
 mod recorded;
 mod state;
 

@@ -3,8 +3,8 @@
 mod copies;
 
 use super::Vector;
-use super::backend::RuntimeBackend;
-use super::operand_errors::Operand;
+use super::dispatch::backend::RuntimeBackend;
+use super::dispatch::operand_errors::Operand;
 use crate::Device;
 use sparse_core::backend::SpaceOf;
 use sparse_core::error::checked_product;

@@ -2,10 +2,10 @@
 
 mod arithmetic;
 
-use super::backend::RuntimeBackend;
+use super::dispatch::backend::RuntimeBackend;
+use super::dispatch::operand_errors::{Operand, mismatch};
+use super::dispatch::typed_vector::{AnyVector, TypedVector};
 use super::elements::{BorrowedElements, HostElements};
-use super::operand_errors::{Operand, mismatch};
-use super::typed_vector::{AnyVector, TypedVector};
 use crate::Device;
 use crate::device::HostBackend;
 use sparse_core::backend::{Backend as _, Buf, ViewMutOf, ViewOf, zeroed_vec};

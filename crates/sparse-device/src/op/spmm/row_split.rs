@@ -4,12 +4,12 @@
 use super::row_product::RowProduct;
 use super::summed_chunks::SummedChunks;
 use super::team_kernels::{Team, TeamKernels};
-use super::thresholds::SpmmThresholds;
+use super::thresholds::{LARGEST_CHUNK, SpmmThresholds};
 use crate::buffer::RawBuffer;
 use crate::defines::Defines;
 use crate::lanes::{LANES, vector};
 use crate::operand::{DenseOperand, Pointer};
-use crate::primitive::chunks::{Chunks, LARGEST, SMALLEST};
+use crate::primitive::chunks::{Chunks, SMALLEST};
 use crate::primitive::raw::{DenseOperands, RawCompressed};
 use crate::primitive::row_lengths::LazyRowLengths;
 use crate::{Device, Kernel};
@@ -177,7 +177,7 @@ impl RowSplit {
         let (team, least_lanes) = team(a.dtype, slice, are_short, many);
         let chunks = match division {
             Division::Chunks => {
-                let largest = (team.lanes() * ENTRIES_PER_LANE).clamp(LEAST_LARGEST, LARGEST);
+                let largest = (team.lanes() * ENTRIES_PER_LANE).clamp(LEAST_LARGEST, LARGEST_CHUNK);
                 let is_cut = lengths.longest()? > LEAST_LARGEST;
                 let more = if is_cut { (LANES / team.lanes() / TEAMS_AS_ONE).max(1) } else { 1 };
                 let class_bits = class_bits(a.rows, a.nnz(), lengths.longest()?);

@@ -1,7 +1,9 @@
 //! The numbers that steer the choice of an SpMM algorithm for compressed rows.
 
 use crate::lanes::LANES;
-use crate::primitive::chunks;
+
+/// Entries that a chunk of rows has at most.
+pub(super) const LARGEST_CHUNK: usize = 512;
 
 /// The crossovers from one algorithm to another, on one class of devices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,7 +90,7 @@ impl SpmmThresholds {
     pub(crate) const H100: Self = Self {
         calls_for_chunks: 32,
         long_for_chunks: LANES,
-        longest_in_one_chunk: chunks::LARGEST,
+        longest_in_one_chunk: LARGEST_CHUNK,
         columns_for_crc: LANES,
         calls_for_panels: 32,
         filled_percent_for_panels: 42,
