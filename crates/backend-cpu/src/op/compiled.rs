@@ -7,7 +7,7 @@
 
 use super::{
     convert, dense_to_csr, elementwise, prune, reduce, sddmm, select, softmax, sort, spgemm, spmm,
-    spmm_reduce, spmv, to_dense, trisolve,
+    spmm_reduce, spmv, to_dense, trisolve, vector,
 };
 use sparse_core::catalog::Types;
 use sparse_core::{
@@ -76,6 +76,8 @@ impl<T: Scalar, I: Index, O: Index> OfTypes<T, I, O> {
     // CSR and CSC have the same functions.
     const SPGEMM: &'static Functions = &[&spgemm::Functions::<T, I, O>::ALL];
     const TRISOLVE: &'static Functions = &[&trisolve::Functions::<T, I, O>::ALL];
+    // Of vectors, which have no positions.
+    const VECTOR: &'static Functions = &[&vector::Functions::<T>::ALL];
     // All formats have the same functions, whatever their offsets.
     const SDDMM: &'static Functions = &[&sddmm::Functions::<T, I>::ALL];
     const DENSE_TO_CSR: &'static Functions = &[&dense_to_csr::Functions::<T, I, O>::ALL];
@@ -115,6 +117,7 @@ macro_rules! tables {
         table! { reduce_table = REDUCE of $($types)* }
         table! { softmax_table = SOFTMAX of $($types)* }
         table! { trisolve_table = TRISOLVE of $($types)* }
+        table! { vector_table = VECTOR of $($types)* }
         table! { dense_to_csr_table = DENSE_TO_CSR of $($types)* }
     };
 }

@@ -5,6 +5,7 @@ pub(crate) mod dot;
 pub(crate) mod duplicates;
 pub(crate) mod entries;
 pub(crate) mod fill;
+pub(crate) mod filled_rows;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 #[cfg_attr(target_arch = "aarch64", path = "gather_neon.rs")]
 pub(crate) mod gather;

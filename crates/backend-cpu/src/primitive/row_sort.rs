@@ -1,6 +1,7 @@
 //! Sorting the entries of a row by index; equal indices keep their order.
 
 use super::fill::entry_ranges;
+use super::filled_rows::{are_often_empty, for_each_filled_row};
 use crate::Cpu;
 use crate::parallel::{CHUNK, rows_by_entries, split_mut};
 #[cfg(target_arch = "x86_64")]
@@ -19,7 +20,17 @@ const MOVES: usize = 4;
 /// The order of the entries within rows.
 pub(crate) fn order_of<I: Index, O: Index>(cpu: &Cpu, offsets: &[O], columns: &[I]) -> IndexOrder {
     let row = |row: usize| &columns[offsets[row].as_usize()..offsets[row + 1].as_usize()];
+    let is_often_empty = are_often_empty(offsets.len() - 1, columns.len());
     let orders = cpu.map(columns.len(), rows_by_entries(offsets, CHUNK), |rows| {
+        if is_often_empty {
+            let mut order = (true, true);
+            for_each_filled_row(&offsets[rows.start..=rows.end], |_, entries| {
+                let row = &columns[entries];
+                order.0 &= row.is_sorted();
+                order.1 &= row.is_sorted_by(|before, next| before < next);
+            });
+            return order;
+        }
         let is_canonical = rows.clone().all(|k| row(k).is_sorted_by(|before, next| before < next));
         (is_canonical || rows.clone().all(|k| row(k).is_sorted()), is_canonical)
     });

@@ -127,6 +127,8 @@ fn products_of_arrays_are_those_of_plans() {
     let unsorted = unsorted.unwrap();
     let diagonal = |n: usize| Csr::from_triplets(n, n, (0..n).map(|k| (k, k, k as f64 - 1.0))).unwrap();
     let grid = stencil_5::<f64>(40, 90).unwrap();
+    let lengths = (0..30_000).map(|row| if row % 500 == 0 { 40 } else { usize::from(row % 9 == 0) });
+    let often_empty = with_row_lengths::<f64>(&lengths.collect::<Vec<_>>(), 30_000, 3).unwrap();
     let others = [
         (unsorted.clone(), transposed(&unsorted)),
         (diagonal(2), unsorted.clone()),
@@ -138,6 +140,8 @@ fn products_of_arrays_are_those_of_plans() {
         (waves.clone(), diagonal(20_000)),
         (waves.clone(), waves),
         (grid.clone(), grid),
+        // Rows without entries between those with some.
+        (often_empty.clone(), transposed(&often_empty)),
     ];
     for (a, b) in pairs.chain(others) {
         let (a, b) = (inexact(a), inexact(b));

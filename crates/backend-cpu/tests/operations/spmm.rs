@@ -131,6 +131,8 @@ fn products_of_arrays_add_entries_in_order() {
     };
     cases.push(("tall".into(), of_integers(sparse_generate::uniform(20_000, 30, 2, 1).unwrap())));
     cases.push(("scattered".into(), of_integers(sparse_generate::uniform(12_000, 80_000, 5, 1).unwrap())));
+    // A B that no cache has, of which neighbouring rows read neighbours.
+    cases.push(("grid".into(), of_integers(sparse_generate::stencil_5(180, 180).unwrap())));
     // One entry a row, and rows without entries between those with some.
     cases.push(("diagonal".into(), of_integers(sparse_generate::band(9000, 0, 0, 1).unwrap())));
     let offsets = (0..=5000).map(|row| row / 3).collect();

@@ -55,6 +55,33 @@ fn apply_once<T: Scalar, I: Index>(
     Ok(y)
 }
 
+#[test]
+fn rows_without_entries_have_sums_of_zero() {
+    fn check_type<T: Scalar>()
+    where
+        Reference: SpmvKernel<Csr<T>> + VectorKernel<T>,
+    {
+        // A long row, and more rows than a product in order has where they have entries.
+        for (rows, longest) in [(300, 150), (5000, 400), (200_000, 1000)] {
+            let lengths: Vec<_> = (0..rows)
+                .map(|row| if row == rows / 2 { longest } else { usize::from(row % 7 == 3) })
+                .collect();
+            let a = with_row_lengths::<T>(&lengths, 2000, 1).unwrap();
+            let expected = product(&Reference, &a, Op::None, &PlanOptions::default(), (1.0, 0.0)).unwrap();
+            for cpu in backends() {
+                let found = multiply_once(cpu, &a, 2000, a.indices()).unwrap();
+                assert!(found == expected, "{} {rows} rows", T::DTYPE);
+                let last = a.indices().iter().max().unwrap().as_usize();
+                assert!(multiply_once(cpu, &a, last, a.indices()).is_err());
+            }
+        }
+    }
+    check_type::<f32>();
+    check_type::<f64>();
+    check_type::<c64>();
+    check_type::<f16>();
+}
+
 /// Few entries are added by the calling thread, many by several, unless each of two had about as many sums as entries.
 #[test]
 fn products_of_one_call_across_the_rows_agree_with_the_reference() {

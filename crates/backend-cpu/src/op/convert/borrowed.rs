@@ -40,7 +40,9 @@ fn add_up<T: Scalar, I: Index, O: Index>(
 ) -> Result<Arrays<T, I, O>> {
     let len = entries.values.len();
     // Those in the order of the other axis need no sort.
-    if serial::are_few(len, extents.0) || serial::is_small(len, extents.0) && entries.minor.is_sorted() {
+    if serial::are_few(cpu, len, extents.0)
+        || serial::is_small(cpu, len, extents.0) && entries.minor.is_sorted()
+    {
         // SAFETY: `compress_coo` has compared both indices.
         return unsafe { serial::add_up(cpu, extents.0, entries) };
     }
@@ -55,7 +57,7 @@ fn along_other_axis<T: Scalar, I: Index, O: Index>(
 ) -> Result<Option<Arrays<T, I, O>>> {
     // SAFETY: `csr_to_csc` has compared the offsets.
     unsafe {
-        if serial::is_small(lines.1.len(), minor) {
+        if serial::is_small(cpu, lines.1.len(), minor) {
             return serial::along_other_axis(cpu, minor, lines);
         }
         compress::along_other_axis(cpu, minor, lines)

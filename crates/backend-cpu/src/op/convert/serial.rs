@@ -18,6 +18,8 @@ const SMALL: usize = 1 << 17;
 /// by one. As above, in any order: 3000 rows of 5 66 and 109, 20 000 rows of 2 316 and 268, 1000 rows of 41 556 and
 /// 164.
 const FEW_COORDINATES: usize = 1 << 15;
+/// The same where there is one thread, which sorts into buckets in more time than two.
+const FEW_COORDINATES_ALONE: usize = 1 << 18;
 const SHORT: usize = 8;
 
 /// Entries, times threads, up to which the same holds for lines whose indices lie anywhere, which have to be sorted into
@@ -26,9 +28,10 @@ const SHORT: usize = 8;
 /// 600 000 in 2 million columns 6.7 and 13.0, 2.4 million 27 and 24.
 const SCATTERED: usize = 3 << 19;
 
-/// True if a matrix with `entries` entries is converted to its `lines` lines along the other axis by one thread.
-pub(super) fn is_small(entries: usize, lines: usize) -> bool {
-    entries.max(lines) <= SMALL
+/// True if a matrix with `entries` entries is converted to its `lines` lines along the other axis by one thread. Where
+/// there is no other one, larger ones are, too, up to those that are sorted into buckets if their indices lie anywhere.
+pub(super) fn is_small(cpu: &Cpu, entries: usize, lines: usize) -> bool {
+    entries.max(lines) <= if cpu.threads() == 1 { SCATTERED } else { SMALL }
 }
 
 /// True if this holds for indices that lie anywhere.
@@ -37,8 +40,9 @@ pub(super) fn are_few_scattered(cpu: &Cpu, entries: usize, lines: usize) -> bool
 }
 
 /// True if `entries` coordinates are grouped to `lines` lines by one thread.
-pub(super) fn are_few(entries: usize, lines: usize) -> bool {
-    entries.max(lines) <= FEW_COORDINATES && entries <= SHORT * lines
+pub(super) fn are_few(cpu: &Cpu, entries: usize, lines: usize) -> bool {
+    let few = if cpu.threads() == 1 { FEW_COORDINATES_ALONE } else { FEW_COORDINATES };
+    entries.max(lines) <= few && entries <= SHORT * lines
 }
 
 /// The lines along the other axis, where there are `minor`; `None` if an index is not below that.

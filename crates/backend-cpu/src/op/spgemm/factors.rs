@@ -3,6 +3,7 @@
 use super::column_set::ColumnSet;
 use crate::Cpu;
 use crate::parallel::chunks;
+use crate::primitive::filled_rows::{are_often_empty, for_each_filled_row};
 use crate::simd::fetch_line;
 use sparse_core::{CompressedPattern, Host, Index, IndexOrder};
 use std::ops::Range;
@@ -186,12 +187,21 @@ impl<'a, I: Index, O: Index> Factors<'a, I, O> {
     /// All rows of C, in parts of about equal numbers of products.
     pub(super) fn parts(self, cpu: &Cpu) -> Parts {
         let (rows, most) = (self.left.major(), self.right.minor);
-        let block = (rows / COUNTED_ROWS).clamp(1, BLOCK);
+        let is_often_empty = are_often_empty(rows, self.left.indices.len());
+        let block = if is_often_empty { BLOCK } else { (rows / COUNTED_ROWS).clamp(1, BLOCK) };
         let count = |rows: Range<usize>| {
-            rows.map(|row| self.products(row)).fold(Count::default(), |mut count, products| {
-                count.add(Count { rows: 1, products, entries: products.min(most) });
-                count
-            })
+            let mut count = Count { rows: rows.len(), ..Count::default() };
+            let mut add = |row| {
+                let products = self.products(row);
+                count.add(Count { rows: 0, products, entries: products.min(most) });
+            };
+            if is_often_empty {
+                let offsets = &self.left.offsets[rows.start..=rows.end];
+                for_each_filled_row(offsets, |row, _| add(rows.start + row));
+            } else {
+                rows.for_each(add);
+            }
+            count
         };
         let blocks =
             cpu.map(self.left.indices.len() + rows, chunks(rows, COUNTED_ROWS / BLOCK * block), |rows| {

@@ -2,13 +2,13 @@
 
 use super::across::{Functions, require_elements};
 use super::partition::{Operands, SpmmPartition};
-use super::rows::Rows;
 use super::short_rows::{self, are_short};
 use super::thresholds::SpmmThresholds;
 use crate::Cpu;
 use crate::op::compiled::{find, spmm_across_table};
 use crate::primitive::lines::Lines;
 use crate::primitive::update::Update;
+use crate::simd::{Isa, Vectorize};
 use num_traits::One;
 use sparse_core::op::Op;
 use sparse_core::{DenseView, DenseViewMut, HostCsr, Index, Result, Scalar};
@@ -44,6 +44,19 @@ impl Cpu {
     }
 }
 
+/// The most entries of a row.
+struct LongestRow<'a, O>(&'a [O]);
+
+impl<O: Index> Vectorize for LongestRow<'_, O> {
+    type Out = usize;
+
+    #[inline(always)]
+    fn run<S: Isa>(self) -> usize {
+        let lengths = self.0.iter().zip(&self.0[1..]).map(|(start, end)| end.as_usize() - start.as_usize());
+        lengths.fold(0, usize::max)
+    }
+}
+
 /// The product, with the parts and sums of a plan.
 pub(super) fn multiply<T: Scalar, I: Index, O: Index>(
     cpu: &Cpu,
@@ -54,7 +67,7 @@ pub(super) fn multiply<T: Scalar, I: Index, O: Index>(
     if b.ncols() == 0 {
         return Ok(());
     }
-    let longest = (0..a.len()).map(|row| a.entries(row).len()).max().unwrap_or(0);
+    let longest = cpu.simd().run(LongestRow(a.offsets));
     if are_short(a, longest, (b.data(), b.ncols()), c.data_mut()) {
         // SAFETY: the caller has checked the matrix, and both views are by rows without gaps.
         unsafe { short_rows::multiply(cpu, a, (b.data(), b.ncols()), c.data_mut()) };

@@ -7,6 +7,7 @@
 use super::thresholds::SpmmThresholds;
 use crate::Cpu;
 use crate::parallel::{CHUNK, rows_by_entries, split_mut};
+use crate::primitive::filled_rows::{are_often_empty, for_each_filled_row};
 use crate::primitive::lines::Lines;
 use crate::simd::{Isa, Vectorize};
 use sparse_core::{Index, Scalar};
@@ -23,7 +24,7 @@ fn adds_to_c<T: Scalar>(columns: usize) -> bool {
 }
 
 /// True if the rows of A are so short, and none is long.
-pub(super) fn are_short<T: Scalar, I, O: Index>(
+pub(super) fn are_short<T: Scalar, I: Index, O: Index>(
     a: Lines<'_, T, I, O>,
     longest: usize,
     (b, columns): (&[T], usize),
@@ -32,12 +33,33 @@ pub(super) fn are_short<T: Scalar, I, O: Index>(
     let thresholds = SpmmThresholds::CPU;
     let entries = match () {
         () if adds_to_c::<T>(columns) => 1,
-        () if size_of_val(b) <= thresholds.cached_bytes => thresholds.short_rows_in_cache,
+        () if size_of_val(b) <= thresholds.cached_bytes || is_local(a) => thresholds.short_rows_in_cache,
         () => thresholds.short_rows,
     };
     a.indices.len() <= entries * a.offsets.len()
         && longest <= thresholds.segment
         && size_of_val(c) < thresholds.streamed_bytes
+}
+
+/// Rows whose columns are compared with those of the row before.
+const SAMPLED_ROWS: usize = 64;
+
+/// Rows of B from one that is read to the next that a processor fetches by itself, or has in its cache.
+const NEAR: usize = 16;
+
+/// True if most entries of a sample of rows have columns near those of the row before, as on grids: their rows of B need
+/// not be fetched ahead, however many B has.
+fn is_local<T, I: Index, O: Index>(Lines { offsets, indices, .. }: Lines<'_, T, I, O>) -> bool {
+    let columns = |row: usize| &indices[offsets[row].as_usize()..offsets[row + 1].as_usize()];
+    let rows = offsets.len() - 1;
+    let (mut pairs, mut near) = (0, 0);
+    for row in (1..rows).step_by(rows / SAMPLED_ROWS + 1) {
+        for (before, column) in columns(row - 1).iter().zip(columns(row)) {
+            pairs += 1;
+            near += usize::from(before.as_usize().abs_diff(column.as_usize()) <= NEAR);
+        }
+    }
+    4 * near >= 3 * pairs
 }
 
 /// The product, with B and C of `columns` columns by rows.
@@ -81,6 +103,9 @@ impl<T: Scalar, I: Index, O: Index> Vectorize for Rows<'_, T, I, O> {
             // SAFETY: `multiply` was promised the offsets and columns of a matrix.
             return unsafe { self.multiply_all() };
         }
+        if self.skips_rows() {
+            self.c.fill(T::ZERO);
+        }
         let mut first = 0;
         while first < self.columns {
             // SAFETY: `multiply` was promised the offsets and columns of a matrix.
@@ -98,6 +123,17 @@ impl<T: Scalar, I: Index, O: Index> Vectorize for Rows<'_, T, I, O> {
 }
 
 impl<T: Scalar, I: Index, O: Index> Rows<'_, T, I, O> {
+    /// The offsets of the rows.
+    fn offsets(&self) -> &[O] {
+        &self.a.offsets[self.rows.start..=self.rows.end]
+    }
+
+    /// True if rows without entries are filled with zeros before others are summed.
+    fn skips_rows(&self) -> bool {
+        let offsets = self.offsets();
+        are_often_empty(self.rows.len(), offsets[self.rows.len()].as_usize() - offsets[0].as_usize())
+    }
+
     /// Computes all columns, a row of C at a time: its sums stay in the first cache.
     ///
     /// # Safety
@@ -130,20 +166,21 @@ impl<T: Scalar, I: Index, O: Index> Rows<'_, T, I, O> {
         }
     }
 
-    /// Computes `W` columns from `first` on; returns `W`.
+    /// Computes `W` columns from `first` on; returns `W`. If it [skips rows](Self::skips_rows), these are zeros.
     ///
     /// # Safety
     /// That of [`multiply`].
     #[inline(always)]
     unsafe fn multiply<const W: usize>(&mut self, first: usize) -> usize {
+        let skips_rows = self.skips_rows();
         let Self { a: Lines { offsets, indices, values }, rows, b, columns, c } = self;
-        let mut entry = offsets[rows.start].as_usize();
-        for (end, c) in offsets[rows.start + 1..=rows.end].iter().zip(c.chunks_exact_mut(*columns)) {
-            let mut sums = [T::Acc::ZERO; W];
-            while entry < end.as_usize() {
+        let (b, columns, offsets) = (*b, *columns, &offsets[rows.start..=rows.end]);
+        let sum = |entries: Range<usize>, c: &mut [T]| {
+            let (mut sums, mut entry) = ([T::Acc::ZERO; W], entries.start);
+            while entry < entries.end {
                 // SAFETY: the caller's promise: the entry is one of the matrix, and its row of B is there.
                 let (value, b) = unsafe {
-                    let row = indices.get_unchecked(entry).as_usize() * *columns + first;
+                    let row = indices.get_unchecked(entry).as_usize() * columns + first;
                     (values.get_unchecked(entry).to_acc(), b.get_unchecked(row..row + W))
                 };
                 for (sum, b) in sums.iter_mut().zip(b) {
@@ -154,7 +191,36 @@ impl<T: Scalar, I: Index, O: Index> Rows<'_, T, I, O> {
             for (c, &sum) in c[first..first + W].iter_mut().zip(&sums) {
                 *c = T::from_acc(sum);
             }
+        };
+        if skips_rows {
+            for_each_filled_row(offsets, |row, entries| sum(entries, &mut c[row * columns..][..columns]));
+            return W;
+        }
+        let mut start = offsets[0].as_usize();
+        for (end, c) in offsets[1..].iter().zip(c.chunks_exact_mut(columns)) {
+            let end = end.as_usize();
+            sum(start..end, c);
+            start = end;
         }
         W
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sparse_core::Csr;
+    use sparse_generate::{stencil_5, uniform};
+
+    fn lines(a: &Csr<f64>) -> Lines<'_, f64, i32, i32> {
+        Lines { offsets: a.offsets(), indices: a.indices(), values: a.values() }
+    }
+
+    #[test]
+    fn grids_are_local_and_random_columns_are_not() {
+        assert!(is_local(lines(&stencil_5(70, 70).unwrap())));
+        assert!(is_local(lines(&Csr::identity(5).unwrap())));
+        assert!(!is_local(lines(&uniform(5000, 5000, 5, 1).unwrap())));
+        assert!(is_local(lines(&Csr::from_triplets(0, 3, []).unwrap())));
     }
 }

@@ -15,6 +15,7 @@ use crate::borrow::Extremes;
 use crate::op::compiled::{find, spmv_once_table};
 use crate::op::spmv::members::Members;
 use crate::parallel::{CHUNK, rows_by_entries};
+use crate::primitive::filled_rows::{are_often_empty, for_each_filled_row};
 use crate::primitive::lines::Lines;
 use crate::primitive::partition::{Cut, PART_SIZE, Part, Partition, cut_merge_path};
 use crate::primitive::update::Update;
@@ -68,7 +69,9 @@ fn multiply<T: Scalar, I: Index, O: Index>(
 }
 
 fn along<T: Scalar, I: Index, O: Index>(cpu: &Cpu, a: &HostCsr<T, I, O>, product: Product<'_, T>) -> bool {
-    if SpmvThresholds::CPU.sums_in_order(a.offsets()) {
+    // One thread alone gains nothing by blocks of rows. f64, an EPYC (Zen 5), µs by blocks and in order: a grid of 250²
+    // 166 and 143, 20 000 rows of 5 in random columns 198 and 153, 2000 rows of 80 94 and 69.
+    if cpu.threads() == 1 || SpmvThresholds::CPU.sums_in_order(a.offsets()) {
         return sum_in_order(cpu, a.lines(0), product.x, product.y);
     }
     let cut = |cut| Partition::cut(cut, [a.offsets()].into_iter());
@@ -94,6 +97,10 @@ fn sum_in_order<T: Scalar, I: Index, O: Index>(
         return false;
     }
     let entries = Entries { columns: indices, values, x, op: Op::None };
+    if are_often_empty(y.len(), indices.len()) {
+        sum_filled_rows(cpu, offsets, entries, y);
+        return true;
+    }
     let mut start = 0;
     for (y, end) in y.iter_mut().zip(&offsets[1..]) {
         let row = start..end.as_usize();
@@ -107,6 +114,25 @@ fn sum_in_order<T: Scalar, I: Index, O: Index>(
         *y = T::from_acc(sum);
     }
     true
+}
+
+/// The same where many rows have no entries, and all columns have been compared.
+fn sum_filled_rows<T: Scalar, I: Index, O: Index>(
+    cpu: &Cpu,
+    offsets: &[O],
+    entries: Entries<'_, T, I>,
+    y: &mut [T],
+) {
+    y.fill(T::ZERO);
+    for_each_filled_row(offsets, |row, range| {
+        let sum = if range.len() > IN_ORDER {
+            cpu.simd().run(SumLongRow { entries, row: range })
+        } else {
+            // SAFETY: columns have been compared, and the entries are those of the matrix.
+            unsafe { entries.sum_in_order(range) }
+        };
+        y[row] = T::from_acc(sum);
+    });
 }
 
 /// The longest rows that are summed in order: the next ones are begun while their additions wait for each other.

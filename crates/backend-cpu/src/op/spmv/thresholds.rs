@@ -1,5 +1,6 @@
 //! The numbers that steer the choice of an SpMV algorithm.
 
+use crate::primitive::filled_rows::are_often_empty;
 use sparse_core::Index;
 
 /// The crossovers from one algorithm to another, on one class of processors. Measured on two quiet cores with AVX-512,
@@ -81,6 +82,8 @@ impl SpmvThresholds {
             });
             8 * rows_alike.count() >= 7 * rows.saturating_sub(1)
         };
-        entries.max(rows) <= self.in_order || entries + 2 * rows <= self.in_order_if_regular && is_regular()
+        // Rows without entries are passed 64 at a time.
+        let work = if are_often_empty(rows, entries) { entries + rows / 16 } else { entries.max(rows) };
+        work <= self.in_order || entries + 2 * rows <= self.in_order_if_regular && is_regular()
     }
 }
