@@ -76,7 +76,7 @@ fn along<T: Scalar, I: Index, O: Index>(cpu: &Cpu, a: &HostCsr<T, I, O>, product
     if parts.longest() > PART_SIZE {
         parts = cut(Cut::MergePath);
     }
-    multiply_stored(a, cpu, &mut parts, product)
+    multiply_stored(a, cpu, &mut parts, product, false)
 }
 
 /// `y ← A·x`, entry by entry; false if a column is out of range.
@@ -93,7 +93,7 @@ fn sum_in_order<T: Scalar, I: Index, O: Index>(
     if !cpu.lies_below(indices, x.len()) {
         return false;
     }
-    let entries = Entries { columns: indices, values, x, op: Op::None };
+    let entries = Entries { columns: indices, values, x, op: Op::None, in_range: true };
     let mut start = 0;
     for (y, end) in y.iter_mut().zip(&offsets[1..]) {
         let row = start..end.as_usize();
