@@ -36,8 +36,8 @@ algorithms! {
 
         RepeatedRows = Algorithm::new(
             "repeated_rows",
-            "a plan for 32 calls and more, of f32 or f64, with AVX2 or AVX-512: eight neighbouring rows on average have the same columns, \
-             each one column further than in the row before",
+            "a plan for 32 calls and more, of f32 or f64, with AVX2 or AVX-512: neighbouring rows have the same columns, each one \
+             column further than in the row before, and groups of such rows have 4 rows and 100 entries on average",
         )
         .preprocessing("the columns of each group of such rows as runs of neighbours"),
         Needs::Own;
