@@ -148,6 +148,9 @@ fn rows_are_looked_at_for_repetition_where_that_pays() {
         assert_eq!(chosen(&band(1000, 2, 2, 1).unwrap(), &often), repeated, "{simd:?}");
         assert_eq!(chosen(&band(1000, 2, 2, 1).unwrap(), &once), "row_per_thread", "{simd:?}");
         let of_short_rows = of_short_rows(simd);
+        // Groups of 8 rows of 5 entries, and of 5 rows of up to 27.
+        assert_eq!(chosen(&stencil_5(24, 100).unwrap(), &often), of_short_rows, "{simd:?}");
+        assert_eq!(chosen(&stencil_27(16, 16, 16).unwrap(), &often), repeated, "{simd:?}");
         assert_eq!(chosen(&uniform(1000, 1000, 5, 1).unwrap(), &often), of_short_rows, "{simd:?}");
         // Most rows are empty, and so like the row before.
         let lengths: Vec<_> = (0..1000).map(|row| if row % 20 == 0 { 3 } else { 0 }).collect();
@@ -183,8 +186,8 @@ fn nodes<T: Scalar>(count: usize, unknowns: &[usize], length: usize) -> Csr<T> {
 #[test]
 fn rows_with_shared_columns_agree_with_the_reference() {
     for length in [0, 1, 3, 8, 15, 16, 17, 33, 100] {
-        check("shared", &nodes::<f64>(60, &[1, 2, 3, 4, 5, 6, 7, 9], length));
-        check("shared", &nodes::<f32>(60, &[1, 2, 3, 4, 5, 6, 7, 9], length));
+        check("shared", &nodes::<f64>(60, &[1, 2, 3, 4, 5, 6, 7, 9, 27], length));
+        check("shared", &nodes::<f32>(60, &[1, 2, 3, 4, 5, 6, 7, 9, 27], length));
     }
     check("shared", &batch(&nodes::<f32>(400, &[3], 40)));
     check("shared", &csc(&nodes::<f64>(40, &[4], 20)));

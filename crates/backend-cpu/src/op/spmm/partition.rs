@@ -79,6 +79,8 @@ impl<T: Scalar> SpmmPartition<T> {
         let at_once = if sliced { WIDE } else { columns };
         let parts = rows.parts(entries_of_part(rows, at_once));
         let parts = if segments.is_empty() { parts } else { without_long_rows(rows, parts, longest) };
+        // As for one call (`short_rows`): with two columns a row takes as long as an entry or longer.
+        let work = rows.columns().len() + rows.len();
         let split = WorkSplit {
             ahead: entries_ahead(rows, b.0, at_once, sliced),
             sliced,
@@ -87,7 +89,7 @@ impl<T: Scalar> SpmmPartition<T> {
             sums: vec![T::Acc::ZERO; sums],
             segments,
             columns,
-            elements: rows.columns().len().saturating_mul(columns) / SpmmThresholds::CPU.products_per_element,
+            elements: work.saturating_mul(columns) / SpmmThresholds::CPU.products_per_element,
         };
         Ok(Self { split, panel: vec![] })
     }

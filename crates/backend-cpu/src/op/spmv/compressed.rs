@@ -36,8 +36,8 @@ algorithms! {
 
         RepeatedRows = Algorithm::new(
             "repeated_rows",
-            "a plan for 32 calls and more, of f32 or f64, with AVX2 or AVX-512: eight neighbouring rows on average have the same columns, \
-             each one column further than in the row before",
+            "a plan for 32 calls and more, of f32 or f64, with AVX2 or AVX-512: neighbouring rows have the same columns, each one \
+             column further than in the row before, and groups of such rows have 4 rows and 100 entries on average",
         )
         .preprocessing("the columns of each group of such rows as runs of neighbours"),
         Needs::Own;
@@ -45,7 +45,7 @@ algorithms! {
         SharedColumns = Algorithm::new(
             "shared_columns",
             "a plan for 32 calls and more, of f32 or f64, with AVX2 or AVX-512: neighbouring rows have the same columns, three rows in two groups of \
-             such rows, which have 256 entries on average",
+             such rows, which have 224 bytes of values on average",
         )
         .preprocessing("the number of rows of each group"),
         Needs::Own;
@@ -181,7 +181,7 @@ impl<M: Members> SpmvFormat for M {
     unsafe fn multiply(&self, cpu: &Cpu, native: &mut Self::Native, product: Product<'_, Self::Scalar>) {
         match native {
             Native::Split(WorkSplit::Partition(parts)) => {
-                multiply_stored(self, cpu, parts, product);
+                multiply_stored(self, cpu, parts, product, true);
             }
             Native::Split(WorkSplit::Scatter(scatter)) => multiply_across(self, cpu, scatter, product),
             Native::Repeated(repeated) => repeated.multiply(self, cpu, product),
@@ -233,12 +233,14 @@ fn filled_lines<M: Members>(a: &M, cpu: &Cpu) -> usize {
     (0..a.members()).map(of_member).sum()
 }
 
-/// Multiplies by the lines of each part; false if a column is out of range, after which `y` has no meaning.
+/// Multiplies by the lines of each part, whose columns are compared unless they are known to be `in_range`; false if
+/// one is not, after which `y` has no meaning.
 pub(super) fn multiply_stored<M: Members>(
     a: &M,
     cpu: &Cpu,
     parts: &mut Partition<AccOf<M>>,
     product: Product<'_, M::Scalar>,
+    in_range: bool,
 ) -> bool {
     let Product { x, y, update, op } = product;
     let cols = x.len() / a.members();
@@ -248,7 +250,7 @@ pub(super) fn multiply_stored<M: Members>(
         let Lines { offsets: ends, indices: columns, values } = a.lines(part.member);
         let x = &x[part.member * cols..][..cols];
         let write = |row: usize, sums: &[_]| update.write_all(&mut y[row..], sums);
-        let carry = cpu.simd().run(PartSums { part, ends, columns, values, x, op, write });
+        let carry = cpu.simd().run(PartSums { part, ends, columns, values, x, op, in_range, write });
         carry.unwrap_or_else(|| {
             has_fault.store(true, Ordering::Relaxed);
             Carry::default()

@@ -95,7 +95,9 @@ fn multiply_segmented<T: Scalar, I: Index>(
     parts.run(cpu, y, &write, &|part, y| {
         let ends = Segments(a.row_idx());
         let write = |row: usize, sums: &[_]| update.write_all(&mut y[row..], sums);
-        cpu.simd().run(PartSums { part, ends, columns, values, x, op, write }).unwrap_or_default()
+        cpu.simd()
+            .run(PartSums { part, ends, columns, values, x, op, in_range: true, write })
+            .unwrap_or_default()
     });
 }
 

@@ -99,7 +99,9 @@ impl<T: Scalar, I: Index> SpmvFormat for Hyb<T, Host, I> {
         let write = |total: &mut T::Acc, sum| *total = sum;
         parts.run(cpu, sums, &write, &|part, sums| {
             let write = |row: usize, found: &[_]| sums[row..][..found.len()].copy_from_slice(found);
-            cpu.simd().run(PartSums { part, ends, columns, values, x, op, write }).unwrap_or_default()
+            cpu.simd()
+                .run(PartSums { part, ends, columns, values, x, op, in_range: true, write })
+                .unwrap_or_default()
         });
         multiply_ell(cpu, self.ell(), product, |rows, sums| overflow.add_to(rows, sums));
     }

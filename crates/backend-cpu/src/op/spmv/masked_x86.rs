@@ -1,5 +1,5 @@
-//! Masks of the first lanes of a vector, AVX2's masked loads and gathers with the arguments of AVX-512's, and its sums
-//! of lanes.
+//! Masks of the first lanes of a vector, products added behind them, AVX2's masked loads and gathers with the arguments
+//! of AVX-512's, and its sums of lanes.
 
 use std::arch::x86_64::*;
 
@@ -98,6 +98,34 @@ pub(super) unsafe fn gather_f64s<const SCALE: i32>(
 ) -> __m256d {
     // SAFETY: the caller's promise.
     unsafe { _mm256_mask_i32gather_pd::<SCALE>(others, from, positions, _mm256_castsi256_pd(live)) }
+}
+
+/// The sums, and in the lanes behind the first `done`, 1 to 7, the products added.
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+pub(super) fn add_behind_f32s(done: usize, values: __m256, x: __m256, sums: __m256) -> __m256 {
+    _mm256_blendv_ps(_mm256_fmadd_ps(values, x, sums), sums, _mm256_castsi256_ps(f32_lanes(done)))
+}
+
+/// As [`add_behind_f32s`], 1 to 3 lanes.
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+pub(super) fn add_behind_f64s(done: usize, values: __m256d, x: __m256d, sums: __m256d) -> __m256d {
+    _mm256_blendv_pd(_mm256_fmadd_pd(values, x, sums), sums, _mm256_castsi256_pd(f64_lanes(done)))
+}
+
+/// The live lanes, zero in the others.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn keep_f32s(live: __m256i, lanes: __m256) -> __m256 {
+    _mm256_and_ps(_mm256_castsi256_ps(live), lanes)
+}
+
+/// As [`keep_f32s`].
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn keep_f64s(live: __m256i, lanes: __m256d) -> __m256d {
+    _mm256_and_pd(_mm256_castsi256_pd(live), lanes)
 }
 
 /// The sum of the lanes.

@@ -13,6 +13,9 @@ mod gathered;
 mod hyb;
 #[cfg(target_arch = "x86_64")]
 mod lanes_x86;
+mod long_row;
+#[cfg(target_arch = "x86_64")]
+mod long_row_x86;
 #[cfg(target_arch = "x86_64")]
 mod masked_x86;
 mod members;

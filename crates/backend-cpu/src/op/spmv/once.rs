@@ -79,7 +79,7 @@ fn along<T: Scalar, I: Index, O: Index>(cpu: &Cpu, a: &HostCsr<T, I, O>, product
     if parts.longest() > PART_SIZE {
         parts = cut(Cut::MergePath);
     }
-    multiply_stored(a, cpu, &mut parts, product)
+    multiply_stored(a, cpu, &mut parts, product, false)
 }
 
 /// `y ← A·x`, entry by entry; false if a column is out of range.
@@ -96,7 +96,7 @@ fn sum_in_order<T: Scalar, I: Index, O: Index>(
     if !cpu.lies_below(indices, x.len()) {
         return false;
     }
-    let entries = Entries { columns: indices, values, x, op: Op::None };
+    let entries = Entries { columns: indices, values, x, op: Op::None, in_range: true };
     if are_often_empty(y.len(), indices.len()) {
         sum_filled_rows(cpu, offsets, entries, y);
         return true;

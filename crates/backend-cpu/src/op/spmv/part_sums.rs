@@ -14,6 +14,8 @@ pub(super) struct PartSums<'a, T, I, Ends, Write> {
     pub(super) values: &'a [T],
     pub(super) x: &'a [T],
     pub(super) op: Op,
+    /// As in [`Entries`].
+    pub(super) in_range: bool,
     /// Called with the first of some rows, counted from the first of the part, and their sums.
     pub(super) write: Write,
 }
@@ -27,8 +29,8 @@ where
 
     #[inline(always)]
     fn run<S: Isa>(self) -> Self::Out {
-        let Self { part, ends, columns, values, x, op, mut write } = self;
-        let entries = Entries { columns, values, x, op };
+        let Self { part, ends, columns, values, x, op, in_range, mut write } = self;
+        let entries = Entries { columns, values, x, op, in_range };
         let mut block = Block::new();
         let write = |row, sums: &[T::Acc]| write(row - part.rows.start, sums);
         let (head, rows, entry) = part.split(&ends);

@@ -51,7 +51,8 @@ pub struct Repeated {
 
 /// True if there are so few groups of rows, `filled` of which have entries, that their runs are worth a plan.
 pub(super) fn repeats<M: Members>(a: &M, filled: usize, cpu: &Cpu) -> bool {
-    let most = filled / SpmvThresholds::CPU.rows_of_group;
+    let SpmvThresholds { rows_of_group, entries_of_repeated_group, .. } = SpmvThresholds::CPU;
+    let most = (filled / rows_of_group).min(a.nnz() / entries_of_repeated_group);
     has_at_most(a, cpu, most, &|Lines { offsets, indices, .. }, rows| {
         let goes_on =
             rows.start > 0 && group_end(offsets, indices, rows.start - 1..rows.start + 1) > rows.start;

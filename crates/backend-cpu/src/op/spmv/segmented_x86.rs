@@ -6,8 +6,9 @@
 
 use super::elements_x86::*;
 use super::lanes_x86::*;
+use super::long_row::AHEAD;
 use super::masked_x86::*;
-use super::segmented::{AHEAD, ShortRows};
+use super::segmented::ShortRows;
 use crate::simd::{Simd, fetch_line};
 use std::arch::x86_64::*;
 

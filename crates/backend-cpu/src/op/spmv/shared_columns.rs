@@ -1,6 +1,6 @@
 //! Algorithm `shared_columns`: neighbouring rows with the same columns, as those of the unknowns of a node and those of
 //! dense blocks. The plan has the groups of such rows, so that a product reads the columns of the first row of each and
-//! gathers their elements of x once, into a buffer that all rows of the group are multiplied by.
+//! loads their elements of x once for several rows.
 
 use super::Product;
 use super::compressed::longest_line;
@@ -25,9 +25,6 @@ struct RowTask {
     rows: Range<usize>,
     /// The number of rows of each group.
     groups: Vec<u32>,
-    /// The entries of the longest row.
-    #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "there are no kernels"))]
-    longest: usize,
 }
 
 /// The groups of all rows.
@@ -37,10 +34,11 @@ pub struct SharedColumns {
 }
 
 /// True if products by groups take less time: groups have 1.5 of the `filled` rows, those with entries, and
-/// `entries_of_group` entries or more on average.
+/// `bytes_of_group` of values or more on average.
 pub(super) fn shares<M: Members>(a: &M, filled: usize, cpu: &Cpu) -> bool {
     // Three rows in two groups.
-    let most = (filled / 3 * 2).min(a.nnz() / SpmvThresholds::CPU.entries_of_group);
+    let bytes = a.nnz() * size_of::<M::Scalar>();
+    let most = (filled / 3 * 2).min(bytes / SpmvThresholds::CPU.bytes_of_group);
     has_at_most(a, cpu, most, &|&Lines { offsets, indices, .. }, rows| {
         let begins =
             |row: usize| row == 0 || (offsets[row] != offsets[row + 1] && !follows(offsets, indices, row));
@@ -70,8 +68,7 @@ impl SharedColumns {
     pub(super) fn new<M: Members>(a: &M, cpu: &Cpu) -> Self {
         let tasks = cpu.map(a.nnz(), chunks_of_rows(a, CHUNK), |(member, rows): (usize, Range<usize>)| {
             let Lines { offsets, indices, .. } = a.lines(member);
-            let longest = longest_line(&offsets[rows.start..=rows.end]);
-            RowTask { member, rows: rows.clone(), groups: groups(offsets, indices, rows), longest }
+            RowTask { member, rows: rows.clone(), groups: groups(offsets, indices, rows) }
         });
         Self { tasks, entries: a.nnz() }
     }
@@ -110,8 +107,6 @@ impl<T: Scalar, I: Index, O: Index> Vectorize for TaskSums<'_, T, I, O> {
     #[inline(always)]
     fn run<S: Isa>(self) {
         let Self { task, lines: Lines { offsets, indices, values }, x, mut y, update, op } = self;
-        #[cfg(target_arch = "x86_64")]
-        let mut elements = shared_columns_x86::Elements::<T>::new(task.longest);
         let mut row = task.rows.start;
         for &rows in &task.groups {
             let rows = rows as usize;
@@ -121,10 +116,8 @@ impl<T: Scalar, I: Index, O: Index> Vectorize for TaskSums<'_, T, I, O> {
             let values = &values[start..group_end];
             #[cfg(target_arch = "x86_64")]
             // SAFETY: `S` is only run where the processor has it; the columns of a matrix are below the length of `x`,
-            // as the plan checked; each row has as many values as columns; the elements have padding.
-            let done = unsafe {
-                shared_columns_x86::sums::<S, T, I>(columns, values, x, elements.aligned(), own, update)
-            };
+            // as the plan checked; each row has as many values as columns.
+            let done = unsafe { shared_columns_x86::sums::<S, T, I>(columns, values, x, own, update) };
             #[cfg(not(target_arch = "x86_64"))]
             let done = false;
             if !done {

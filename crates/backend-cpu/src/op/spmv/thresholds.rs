@@ -10,15 +10,21 @@ pub(super) struct SpmvThresholds {
     /// Calls from which on a plan may take as long as several products: that of `repeated_rows` takes 8 to 15 ms on
     /// stencils, whose products take 2 to 3 ms.
     pub(super) often: usize,
-    /// Average rows per group from which on runs are better than columns (`repeated_rows`). No measured crossover: it
-    /// lies between stencils and bands, where a group goes on along a line of the grid, and graphs, where it ends after
-    /// a row.
+    /// Average rows of a group from which on runs may be better than columns (`repeated_rows`): those summed side by
+    /// side.
     pub(super) rows_of_group: usize,
-    /// Average entries of groups of rows with the same columns from which on they are summed together
-    /// (`shared_columns`). Two threads of an EPYC (Zen 5), f32, beside the best of the others: blocks of 100 to 300
-    /// 1.08 ms and 1.57, of 1 to 64 0.96 and 1.58, six unknowns a node and 146 entries a row 1.01 and 1.22; three
-    /// unknowns and 74 entries 0.67 and 0.60, 21 entries 9.2 and 2.0.
-    pub(super) entries_of_group: usize,
+    /// Average entries of such a group from which on they are. Grids of 6 to 40 points a line, whose groups have a
+    /// third as many rows, 6000 and 100 000 rows, EPYC (Zen 5), time over that of `segmented_sums`: 5-point stencils
+    /// with 39 and 66 entries a group 1.2 to 2.0 and 1.0 to 1.4, 7-point ones with 53 and 90 1.6 to 3.1 and 0.8 to 1.3,
+    /// 9-point ones with 70 and 117 0.7 to 1.2 and 0.5 to 1.1, 27-point ones with 96, 128 and 192 0.9 to 1.15, 0.8 to
+    /// 1.3 and 0.7 to 0.8.
+    pub(super) entries_of_repeated_group: usize,
+    /// Average bytes of the values of groups of rows with the same columns from which on they are summed together
+    /// (`shared_columns`). One thread of an EPYC (Zen 5), time over that of the best of the others, f32 and f64: two
+    /// unknowns a node and 10 entries a row 1.5 and 1.1, 18 entries 1.0 and 0.8 to 0.9, three unknowns and 21 entries
+    /// 0.83 and 0.98, 27 entries 0.97 and 0.95, five unknowns and 34 entries 0.66 and 0.87, blocks of 4 to 8 1.3 and
+    /// 0.94, of 1 to 64 0.50 and 0.89.
+    pub(super) bytes_of_group: usize,
     /// Average entries per row from which on most of the time goes into rows that are long enough for vectors, so that
     /// sums across the ends of rows gain nothing (`segmented_sums`, `rows_by_length`). By `rows_by_length` a product
     /// with 8 entries (uniform_8) took 12.4 ms in place of 14.3, with 27 (stencil_27) 2.05 in place of 2.6; with the
@@ -60,8 +66,9 @@ impl SpmvThresholds {
     /// The thresholds of all processors.
     pub(super) const CPU: Self = Self {
         often: 32,
-        rows_of_group: 8,
-        entries_of_group: 256,
+        rows_of_group: 4,
+        entries_of_repeated_group: 100,
+        bytes_of_group: 224,
         long_rows: 32,
         long_unequal_rows: 128,
         sums_per_entry: 2,
