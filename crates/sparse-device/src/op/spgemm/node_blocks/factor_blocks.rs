@@ -58,13 +58,17 @@ pub(in crate::op::spgemm) struct FactorBlocks<'a> {
 }
 
 impl<'a> FactorBlocks<'a> {
-    /// Finds the blocks of these nodes and counts their products, unless rows are too long. Waits for the device.
+    /// Finds the blocks of these nodes and counts their products, unless rows are too many for 32 bits, or too long. Waits
+    /// for the device.
     pub(super) fn find(
         backend: &'a Device,
         factors: Factors<'a>,
         nodes: ProductNodes,
     ) -> Result<Option<Self>> {
         let Factors { left, right } = factors;
+        if [left.rows, right.rows].into_iter().any(|rows| i32::try_from(rows + 1).is_err()) {
+            return Ok(None);
+        }
         let left_blocks = find_blocks(backend, left, &nodes, left.into(), (&nodes.rows, &nodes.inner))?;
         let right_blocks = find_blocks(backend, left, &nodes, right.into(), (&nodes.inner, &nodes.columns))?;
         let count = left_blocks.blocks.len;
