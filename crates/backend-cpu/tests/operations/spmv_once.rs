@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use sparse_core::op::{Op, SpmvKernel, VectorKernel};
 use sparse_core::reference::{Convert, Reference};
 use sparse_core::{Csr, Error, Index, PlanOptions, Scalar, c64, f16};
-use sparse_generate::{stencil_5, uniform};
+use sparse_generate::{stencil_5, uniform, with_row_lengths};
 
 /// Groups of rows, in each of which a row has the columns of the row before, one further; the last column is in use.
 fn shifted_rows() -> impl Strategy<Value = Csr<f64>> {
