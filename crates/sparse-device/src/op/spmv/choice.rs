@@ -83,6 +83,7 @@ impl Device {
     ) -> Result<bool> {
         if options.algorithm.is_some()
             || options.expected_calls <= 1
+            || self.has_barriers()
             || self.lacks(length_classes::FILE).is_some()
         {
             return Ok(false);
