@@ -27,7 +27,7 @@ pub(super) const FAULTS: &[Fault] = &[
         place: cl(
             "csr_spmv_block",
             "begin + lengths[i] : offsets[i + 1];",
-            "begin + lengths[i] - 1 : offsets[i + 1] - 1;",
+            "begin + max(lengths[i] - 1, 0) : max(offsets[i + 1] - 1, offsets[i]);",
         ),
         found_by: &[by("spmv/csr", "row_per_block")],
         case: ROWS,
@@ -120,7 +120,7 @@ pub(super) const FAULTS: &[Fault] = &[
         what: "the sum of a row that goes on in the next step stays that of an earlier one",
         place: each(
             "csr_spmv_segmented",
-            ("carried = sums[LANES - 1];", ""),
+            ("carried = told_by(lid, last_sum, LANES - 1, &told, &side);", ""),
             ("carried = shuffle(begins > 0 ? sum : before + sum, WARP - 1);", ""),
         ),
         found_by: &[by("spmv/csr", "segmented")],
