@@ -83,48 +83,7 @@ pub(crate) const FILES: &[File] = kernels_core::files!(
             ],
             [SCALAR, IDX, OFF, CONJ, BLOCK]
         ),
-        file!(
-            "cu",
-            HEADERS,
-            "csr_deltas_evict_first",
-            ["csr_deltas_evict_first_spmv"],
-            [SCALAR, IDX, OFF, CONJ, WINDOWS]
-        ),
-        file!(
-            "cu",
-            HEADERS,
-            "csr_deltas_vector_evict_first",
-            ["csr_deltas_vector_evict_first"],
-            [SCALAR, IDX, OFF, CONJ, WINDOWS, FEW_LANES]
-        ),
-        file!(
-            "cu",
-            HEADERS,
-            "csr_spmv_length_classes",
-            [
-                "csr_spmv_length_classes_count",
-                "csr_spmv_length_classes_fill",
-                "csr_spmv_length_classes",
-                "csr_spmv_length_classes_evict_first",
-            ],
-            [SCALAR, IDX, OFF, CONJ, BLOCK, SHORT_LANES]
-        ),
-        file!(
-            "cu",
-            HEADERS,
-            "csr_spmv_node_blocks",
-            ["csr_spmv_node_blocks", "csr_spmv_node_blocks_evict_first"],
-            [SCALAR, IDX, OFF, CONJ, UNKNOWNS]
-        ),
-        file!(
-            "cu",
-            HEADERS,
-            "csr_spmv_sliced_columns",
-            ["csr_spmv_sliced_columns_count", "csr_spmv_sliced_columns_fill", "csr_spmv_sliced_columns"],
-            [SCALAR, IDX, OFF, CONJ, SHORT_LANES]
-        ),
         file!("cu", HEADERS, "dense_to_csr_look_back", ["dense_to_csr_look_back"], [SCALAR, IDX, OFF, WIDE]),
-        file!("cu", HEADERS, "node_blocks", ["node_blocks_find", "node_blocks_columns"], [IDX, OFF]),
         file!("cu", HEADERS, "onesweep", ["onesweep_words", "onesweep_pass", "onesweep_split"], [IDX]),
         file!("cu", HEADERS, "scan_look_back", ["scan_look_back"], [ELEMENT, BLOCK]),
         file!("cu", HEADERS, "sddmm_aligned", ["sddmm_aligned"], [SCALAR, IDX]),

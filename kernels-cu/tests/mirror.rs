@@ -8,7 +8,7 @@ const SPELLINGS: &[(&str, &str)] = &[
     ("__global ", ""),
     ("__restrict__ ", ""),
     ("unsigned long long ", "ulong "),
-    ("long long", "long"),
+    ("long long ", "long "),
     ("unsigned int ", "uint "),
     ("unsigned char ", "uchar "),
     ("unsigned short ", "ushort "),
@@ -50,19 +50,12 @@ fn every_opencl_kernel_is_here_with_the_same_arguments() {
 }
 
 /// Features that OpenCL does not promise: independent forward progress of work-groups, for kernels that wait for each
-/// other, lines that leave a cache first or do not enter it, dynamic shared memory, and tensor cores.
-const BEYOND_OPENCL: &[&str] = &[
-    "#include \"look_back.cuh\"",
-    "#include \"ready.cuh\"",
-    "#include \"evict_first.cuh\"",
-    "#include \"past_first_cache.cuh\"",
-    "extern __shared__",
-    "mma.sync",
-];
+/// other, dynamic shared memory, and tensor cores.
+const BEYOND_OPENCL: &[&str] =
+    &["#include \"look_back.cuh\"", "#include \"ready.cuh\"", "extern __shared__", "mma.sync"];
 
 /// Files that prepare what a kernel beyond OpenCL takes, and nothing else.
-const PREPARE_BEYOND: &[&str] =
-    &["node_blocks", "spgemm_node_blocks", "spgemm_nodes", "spgemm_strips", "trisolve_places"];
+const PREPARE_BEYOND: &[&str] = &["spgemm_node_blocks", "spgemm_nodes", "spgemm_strips", "trisolve_places"];
 
 /// Files that end what a kernel beyond OpenCL begins.
 const END_BEYOND: &[&str] = &["spgemm_merge_values"];

@@ -12,6 +12,12 @@ use std::sync::OnceLock;
 /// The name of the backend of these devices.
 pub(crate) const NAME: &str = "opencl";
 
+/// The first architecture of NVIDIA whose lanes exchange values by shuffles: `NV_ARCH` of `lanes.clh`.
+const SHUFFLING: u32 = 70;
+
+/// Warps of a work-group whose lanes shuffle: `WARPS_OF_GROUP` of `lanes.clh`.
+const WARPS_THAT_SHUFFLE: usize = 8;
+
 /// A GPU's memory over the limit of its pool of released memory.
 const POOL_PART: usize = 4;
 
@@ -66,7 +72,8 @@ impl DeviceInfo {
                 caps,
                 files,
                 warps_per_group: 1,
-                cache_bytes: device.global_mem_cache_size()? as usize,
+                exchanging_warps: if can_shuffle(&device) { WARPS_THAT_SHUFFLE } else { 1 },
+                cache_bytes: cache_bytes(&device)?,
                 local_bytes: device.local_mem_size()? as usize,
                 shared_bytes: 0,
                 largest_group: device.max_work_group_size()?,
@@ -77,6 +84,32 @@ impl DeviceInfo {
             checks_reads: platform == "Oclgrind" && std::env::var_os("OCLGRIND_UNINITIALIZED").is_some(),
         })
     }
+}
+
+/// The architecture of an NVIDIA device: its compute capability, times ten; 0 for other devices.
+pub(crate) fn nvidia_architecture(device: &Device) -> u32 {
+    let asks = device.extensions().is_ok_and(|all| all.contains("cl_nv_device_attribute_query"));
+    let number = |found: Result<u32, ClError>| if asks { found.unwrap_or(0) } else { 0 };
+    10 * number(device.compute_capability_major_nv()) + number(device.compute_capability_minor_nv())
+}
+
+/// True if lanes of a warp exchange values by shuffles (`lanes.clh`).
+fn can_shuffle(device: &Device) -> bool {
+    nvidia_architecture(device) >= SHUFFLING
+}
+
+/// Bytes of the cache that all work-groups share. NVIDIA's driver says at most how much the first caches have together:
+/// then it is what devices of the architecture have.
+fn cache_bytes(device: &Device) -> Result<usize, ClError> {
+    let is_large = device.global_mem_size()? > 128 << 30;
+    let typical = match nvidia_architecture(device) {
+        0 => 0,
+        80 => 40 << 20,
+        90.. if is_large => 60 << 20,
+        90.. => 50 << 20,
+        _ => 4 << 20,
+    };
+    Ok(typical.max(device.global_mem_cache_size()? as usize))
 }
 
 /// All devices of all platforms, or the reason why there are none. They are listed once: the loader reads its list once

@@ -99,7 +99,11 @@ macro_rules! files {
             ], [IDX, OFF];
             "csr_chunks": ["csr_chunks_count", "csr_chunks_fill", "csr_chunks_order"], [IDX, OFF];
             "csr_deltas": ["csr_deltas_make", "csr_deltas_spmv"], [SCALAR, IDX, OFF, CONJ, WINDOWS];
+            "csr_deltas_evict_first": ["csr_deltas_evict_first_spmv"], [SCALAR, IDX, OFF, CONJ, WINDOWS];
             "csr_deltas_vector": ["csr_deltas_row_per_vector"], [SCALAR, IDX, OFF, CONJ, WINDOWS, FEW_LANES];
+            "csr_deltas_vector_evict_first": [
+                "csr_deltas_vector_evict_first",
+            ], [SCALAR, IDX, OFF, CONJ, WINDOWS, FEW_LANES];
             "csr_panels": ["csr_panels_sample", "csr_panels_count", "csr_panels_fill"], [IDX, OFF];
             "csr_row_blocks": [
                 "csr_row_blocks_search", "csr_row_blocks_count", "csr_row_blocks_fill", "csr_row_blocks_near",
@@ -116,14 +120,24 @@ macro_rules! files {
             "csr_spmm_split_atomic": ["csr_spmm_row_split_atomic"], [SCALAR, IDX, OFF, CONJ];
             "csr_spmv": ["csr_spmv_row_per_thread", "csr_spmv_row_per_warp"], [SCALAR, IDX, OFF, CONJ];
             "csr_spmv_block": ["csr_spmv_row_per_block"], [SCALAR, IDX, OFF, CONJ];
+            "csr_spmv_length_classes": [
+                "csr_spmv_length_classes_count", "csr_spmv_length_classes_fill", "csr_spmv_length_classes",
+                "csr_spmv_length_classes_evict_first",
+            ], [SCALAR, IDX, OFF, CONJ, BLOCK, SHORT_LANES];
             "csr_spmv_merge": [
                 "csr_spmv_merge_search", "csr_spmv_merge_path", "csr_spmv_merge_carries",
             ], [SCALAR, IDX, OFF, CONJ, BLOCK];
+            "csr_spmv_node_blocks": [
+                "csr_spmv_node_blocks", "csr_spmv_node_blocks_evict_first",
+            ], [SCALAR, IDX, OFF, CONJ, UNKNOWNS];
             "csr_spmv_row_blocks": ["csr_spmv_row_blocks"], [SCALAR, IDX, OFF, CONJ];
             "csr_spmv_segmented": [
                 "csr_spmv_segmented_count", "csr_spmv_segmented_mark", "csr_spmv_segmented_begun",
                 "csr_spmv_segmented_open", "csr_spmv_segmented", "csr_spmv_segmented_carries",
             ], [SCALAR, IDX, OFF, CONJ];
+            "csr_spmv_sliced_columns": [
+                "csr_spmv_sliced_columns_count", "csr_spmv_sliced_columns_fill", "csr_spmv_sliced_columns",
+            ], [SCALAR, IDX, OFF, CONJ, SHORT_LANES];
             "csr_spmv_listed": [
                 "csr_spmv_listed_count", "csr_spmv_listed_fill", "csr_spmv_listed",
             ], [SCALAR, IDX, OFF, CONJ, FEW_LANES];
@@ -152,6 +166,7 @@ macro_rules! files {
                 "merge_rows_search", "merge_rows_count", "merge_rows_fill",
             ], [SCALAR, IDX, OFF, BLOCK];
             "move": ["move_compact", "move_zeros"], [WORD];
+            "node_blocks": ["node_blocks_find", "node_blocks_columns"], [IDX, OFF];
             "padded": [
                 "padded_ell", "padded_overflow", "padded_sell", "padded_ell_rows", "padded_sell_rows",
             ], [IDX, OFF, POS];

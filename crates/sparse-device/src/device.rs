@@ -163,9 +163,14 @@ impl Device {
         self.driver().properties()
     }
 
-    /// True if a warp is a work-group whose lanes meet at barriers.
-    pub(crate) fn has_barriers(&self) -> bool {
+    /// True if a warp is a work-group in the kernels that give a row to one.
+    pub(crate) fn has_single_warps(&self) -> bool {
         self.properties().warps_per_group == 1
+    }
+
+    /// True if the lanes of a warp exchange values behind barriers in all kernels, and not by shuffles in some.
+    pub(crate) fn has_barriers(&self) -> bool {
+        self.properties().exchanging_warps == 1
     }
 
     /// Compiles a file of kernels, as a check; `defines` are all of its macros.

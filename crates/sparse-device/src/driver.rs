@@ -18,6 +18,8 @@ pub struct Properties {
     pub files: &'static [File],
     /// Warps per work-group in kernels that give a row to a warp.
     pub warps_per_group: usize,
+    /// Warps per work-group in kernels whose lanes exchange values; 1 where they do so behind barriers.
+    pub exchanging_warps: usize,
     /// Bytes of the largest cache that all work-groups share; 0 if unknown.
     pub cache_bytes: usize,
     /// Bytes of local memory that the kernels of a work-group can declare.

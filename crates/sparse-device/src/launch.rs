@@ -181,10 +181,26 @@ impl<'a> Launch<'a> {
     /// Launches a warp of [`LANES`] for each of `rows`, up to those that run at once: for rows of similar lengths,
     /// strides balance the work too, and avoid the overhead of starting groups.
     pub(crate) fn warps_at_once(self, rows: usize) -> Result<()> {
-        let caps = self.device.caps();
-        let most = if caps.is_cpu { WARPS_PER_CPU_UNIT } else { WARPS_AT_ONCE };
-        let rows = rows.min(caps.compute_units * most);
+        let rows = rows.min(self.warps_that_run_at_once());
         self.warps(rows)
+    }
+
+    fn warps_that_run_at_once(&self) -> usize {
+        let caps = self.device.caps();
+        caps.compute_units * if caps.is_cpu { WARPS_PER_CPU_UNIT } else { WARPS_AT_ONCE }
+    }
+
+    /// [`warps`](Self::warps) of a kernel whose lanes exchange values.
+    pub(crate) fn exchanging_warps(self, rows: usize) -> Result<()> {
+        let per_group = self.device.properties().exchanging_warps;
+        let groups = rows.min(self.most_warps()).div_ceil(per_group);
+        self.groups(groups, per_group * LANES)
+    }
+
+    /// [`warps_at_once`](Self::warps_at_once) of a kernel whose lanes exchange values.
+    pub(crate) fn exchanging_warps_at_once(self, rows: usize) -> Result<()> {
+        let rows = rows.min(self.warps_that_run_at_once());
+        self.exchanging_warps(rows)
     }
 
     /// Launches a work-group of `local` work-items for each of `rows`, up to the most worth it.

@@ -4,14 +4,17 @@
 // grid; reads values, deltas, bases and offsets once, gathers x, writes y once. Macros: SCALAR, IDX (type of indices),
 // OFF (type of offsets), CONJ (1 conjugates A), WINDOWS (1, 16), SHIFT = 8 (columns by which like rows differ), NEAR =
 // 8 KiB of x (columns between the first and the last of near ones), APART = 65535 (columns between the first and the
-// last of those that lie apart).   Launch: spmv any number of work-groups of any size; make any number of work-groups
-// of 32.
+// last of those that lie apart), NV_ARCH = 0 (lanes.clh).   Launch: spmv any number of work-groups of any size; make any
+// number of work-groups of 32.
 #include "scalar.clh"
 #include "index.clh"
 #include "entry.clh"
 #define LANES 32
 #include "smallest.clh"
+#include "lanes.clh"
+#include "words.clh"
 #include "deltas.clh"
+#include "deltas_products.clh"
 #ifndef APART
 #define APART 65535
 #endif
@@ -152,12 +155,5 @@ __kernel void csr_deltas_spmv(long rows, __global const OFF *offsets, __global c
                               __global const ushort *deltas, __global const T *values, ACC alpha,
                               __global const T *x, long x_start, ACC beta, __global T *y, long y_start)
 {
-    for (long row = get_global_id(0); row < rows; row += get_global_size(0)) {
-        ACC sum = (ACC)(0);
-        __global const IDX *windows = bases + row / ROWS * WINDOWS;
-        long end = offsets[row + 1];
-        for (long k = offsets[row]; k < end; k++)
-            sum += mul(entry(values, k), load(x, x_start + column_of(deltas[k], windows)));
-        update(y, y_start + row, mul(alpha, sum), beta);
-    }
+    multiply_by_items(0, 0, rows, offsets, bases, deltas, values, alpha, x + x_start, beta, y + y_start);
 }

@@ -4,7 +4,8 @@
 // columns of a slice before the next slice begins, so that a slice of B can stay in the cache. Reads A once per slice,
 // a row of B's slice per entry, writes C once.
 // Macros: SCALAR, IDX, OFF, CONJ (1 conjugates A), WIDE (words of 16 bytes per lane: 1, 2; 0: one column), LANES (2, 4, 8,
-// 16, 32).   Launch: any number of work-groups of 32.
+// 16, 32), NV_ARCH = 0 (lanes.clh).   Launch: any number of work-groups of 32; row_split on NVIDIA's devices of whole
+// warps.
 // A chunk that is a whole row has sum index -1 and writes C; the others write partial sums, element (k, col) at k*cols
 // + col, which partial_sums.cl adds.
 // B and C are dense: element (i, j) is at start + i*row_step + j*col_step. With WIDE, a word has VECTOR neighbouring
@@ -14,11 +15,11 @@
 #include "scalar.clh"
 #include "index.clh"
 #include "entry.clh"
+#include "lanes.clh"
 #include "pack.clh"
 #ifndef LANES
 #error "LANES is missing: 2, 4, 8, 16 or 32"
 #endif
-#define WARP 32
 #define PACKS (WIDE > 1 ? WIDE : 1)
 #define PACK_STEP (LANES * VECTOR)
 #define COLUMNS (PACK_STEP * PACKS)
@@ -34,8 +35,8 @@ void csr_spmm_pack(long rows, long cols, __global const T *b, long b_start, long
             packed[row * cols + col] = b[b_start + row * b_row + col * b_col];
 }
 
-// A work-group of 32 lanes takes TOGETHER chunks.
-__kernel __attribute__((reqd_work_group_size(WARP, 1, 1)))
+// A warp takes TOGETHER chunks.
+__kernel OF_ANY_WARPS
 void csr_spmm_row_split(long chunks, long cols, __global const long *begins, __global const int *lengths,
                         __global const long *rows, __global const long *slots, __global const IDX *indices,
                         __global const T *values, ACC alpha, __global const T *b, long b_start, long b_row,
@@ -45,8 +46,8 @@ void csr_spmm_row_split(long chunks, long cols, __global const long *begins, __g
     int lid = (int)get_local_id(0);
     long slices = (cols + COLUMNS - 1) / COLUMNS;
     long steps = (chunks + TOGETHER - 1) / TOGETHER;
-    for (long tile = get_group_id(0); tile < steps * slices; tile += get_num_groups(0)) {
-        long chunk = tile % steps * TOGETHER + lid / LANES;
+    for (long tile = warp_index(lid); tile < steps * slices; tile += warp_count()) {
+        long chunk = tile % steps * TOGETHER + lid % WARP / LANES;
         long col = tile / steps * COLUMNS + lid % LANES * VECTOR;
         int packs = 0;
         for (int p = 0; p < PACKS; p++)

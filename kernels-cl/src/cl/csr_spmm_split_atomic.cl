@@ -1,20 +1,22 @@
 // csr_spmm_split_atomic: C <- alpha A B + beta C for compressed rows in chunks (csr_chunks.cl), the longest first. The
 // chunks of a long row are added by atomic additions, in an order that differs from run to run, and with it the last
 // bits.
-// One work-group of 32 lanes per chunk and 32 columns, a column a lane. Reads A once per 32 columns, a row of B per
+// One warp per chunk and 32 columns, a column a lane. Reads A once per 32 columns, a row of B per
 // entry, writes C once.
-// Macros: SCALAR, IDX, OFF, CONJ (1 conjugates A).   Launch: any number of work-groups of 32.
+// Macros: SCALAR, IDX, OFF, CONJ (1 conjugates A), NV_ARCH = 0 (lanes.clh).   Launch: any number of
+// work-groups of 32, or on NVIDIA's devices of whole warps.
 // A chunk that is a whole row has slot -1 and writes C. The others are added to the sums of their row, element (k, col)
 // at k*cols + col, zeros before; partial_sums.cl makes C of them.
 // B and C are dense: element (i, j) is at start + i*row_step + j*col_step.
 #include "scalar.clh"
 #include "index.clh"
 #include "entry.clh"
+#include "lanes.clh"
 #include "atomic_add.clh"
-#define LANES 32
+#define LANES WARP
 
-// A work-group of 32 lanes takes a chunk and 32 columns.
-__kernel __attribute__((reqd_work_group_size(LANES, 1, 1)))
+// A warp takes a chunk and 32 columns.
+__kernel OF_ANY_WARPS
 void csr_spmm_row_split_atomic(long chunks, long cols, __global const long *begins, __global const int *lengths,
                                __global const long *rows, __global const long *slots, __global const IDX *indices,
                                __global const T *values, ACC alpha, __global const T *b, long b_start, long b_row,
@@ -23,9 +25,9 @@ void csr_spmm_row_split_atomic(long chunks, long cols, __global const long *begi
 {
     int lid = (int)get_local_id(0);
     long slices = (cols + LANES - 1) / LANES;
-    for (long tile = get_group_id(0); tile < chunks * slices; tile += get_num_groups(0)) {
+    for (long tile = warp_index(lid); tile < chunks * slices; tile += warp_count()) {
         long chunk = tile % chunks;
-        long col = tile / chunks * LANES + lid;
+        long col = tile / chunks * LANES + lid % LANES;
         if (col < cols) {
             long begin = begins[chunk];
             long end = begin + lengths[chunk];

@@ -1,10 +1,11 @@
 // csr_spmv_segmented: y <- alpha A x + beta y for compressed rows of any lengths, by parts of equal numbers of entries,
 // summed by segments.
-// One work-group of 32 per part: takes STEP neighbouring entries after STEP others, EACH per lane, and sums the
+// One warp per part: takes STEP neighbouring entries after STEP others, EACH per lane, and sums the
 // segments between the bits that mark the starts of rows. Reads values, indices and a bit per entry once, gathers x,
 // writes y once, and writes and reads two partial sums per part.
-// Macros: SCALAR, IDX, OFF, CONJ (1 conjugates A), EACH = 4 (neighbouring entries per lane).   Launch: any number of
-// work-groups of 32; the plan's kernels any number of work-groups of any size.
+// Macros: SCALAR, IDX, OFF, CONJ (1 conjugates A), EACH = 4 (neighbouring entries per lane), NV_ARCH = 0 (lanes.clh).
+// Launch: any number of work-groups of 32, the product with shuffles of 256; the plan's kernels any number of
+// work-groups of any size.
 // A part writes its sum of a row that began before to head[part], that of the row that is open at its end to
 // tail[part]; a second kernel adds these in order. The plan has a bit per entry, the rows with entries in order,
 // followed by the others, and for every part the number of rows with entries that have begun before.
@@ -13,7 +14,8 @@
 #include "scalar.clh"
 #include "index.clh"
 #include "entry.clh"
-#define LANES 32
+#include "lanes.clh"
+#define LANES WARP
 #ifndef EACH
 #define EACH 4
 #endif
@@ -87,40 +89,45 @@ typedef struct AT_ONCE(T)
     T each[EACH];
 } Values;
 
-// Messages between lanes, in turn on either side: so a barrier stands between what is written and what is read, and
-// none is needed before the next.
+// Messages between lanes where they do not shuffle, in turn on either side: so a barrier stands between what is written
+// and what is read, and none is needed before the next.
 typedef struct
 {
     ACC sums[2][LANES];
     uint words[2][STEP / BITS];
 } Told;
 
-// Tells the other lanes a sum.
-static __local const ACC *tell(int lid, ACC sum, __local Told *told, int *side)
+// The sum of lane `from` of this work-item's warp.
+static ACC told_by(int lid, ACC sum, int from, __local Told *told, int *side)
 {
+#if SHUFFLES
+    return from_lane(lid, sum, from, 0);
+#else
     *side ^= 1;
     told->sums[*side][lid] = sum;
     barrier(CLK_LOCAL_MEM_FENCE);
-    return told->sums[*side];
+    return told->sums[*side][from];
+#endif
 }
 
 // The sum of all lanes.
-static ACC sum_lanes(int lid, ACC sum, __local Told *told, int *side)
+static ACC sum_warp(int lid, ACC sum, __local Told *told, int *side)
 {
     for (int d = LANES / 2; d > 0; d /= 2)
-        sum += tell(lid, sum, told, side)[lid ^ d];
+        sum += told_by(lid, sum, (lid ^ d) % LANES, told, side);
     return sum;
 }
 
 // The sum from the last of the beginners up to each lane.
 static ACC sum_segment(int lid, uint beginners, ACC sum, __local Told *told, int *side)
 {
+    int lane = lid % LANES;
     // The lanes whose segment has begun d lanes before or earlier.
     uint going_on = ~beginners & ~1u;
     for (int d = 1; going_on != 0; d *= 2) {
-        __local const ACC *sums = tell(lid, sum, told, side);
-        if (going_on >> lid & 1)
-            sum += sums[lid - d];
+        ACC before = told_by(lid, sum, max(lane - d, 0), told, side);
+        if (going_on >> lane & 1)
+            sum += before;
         going_on &= going_on << d;
     }
     return sum;
@@ -147,6 +154,17 @@ typedef struct
 // The bits of a step, decoded; those of this lane are `shift` bits from the end of `own`, and a lane looks at a word.
 static Begun begun_in(int lid, __global const uint *bits, int words, uint own, int shift, __local Told *told, int *side)
 {
+#if SHUFFLES
+    uint before = (1u << lid % LANES) - 1;
+    int begins = popcount(own >> shift & ((1u << EACH) - 1));
+    Begun begun = {lanes_where(begins > 0), 0, 0};
+    for (int bit = 1; bit <= EACH; bit *= 2) {
+        uint lanes = lanes_where((begins & bit) != 0);
+        begun.before += bit * popcount(lanes & before);
+        begun.all += bit * popcount(lanes);
+    }
+    return begun;
+#else
     *side ^= 1;
     if (lid < STEP / BITS) {
         uint word = lid < words ? bits[lid] : 0;
@@ -162,10 +180,11 @@ static Begun begun_in(int lid, __global const uint *bits, int words, uint own, i
         begun.all += found >> LANES_OF_WORD;
     }
     return begun;
+#endif
 }
 
-// A work-group takes a part: `size` entries, a multiple of STEP.
-__kernel __attribute__((reqd_work_group_size(LANES, 1, 1)))
+// A warp takes a part: `size` entries, a multiple of STEP.
+__kernel OF_WARPS
 void csr_spmv_segmented(long size, long nnz, __global const uint *bits, __global const long *begun,
                         __global const IDX *order, __global const IDX *indices, __global const T *values, ACC alpha,
                         __global const T *x, long x_start, ACC beta, __global T *y, long y_start, __global ACC *head,
@@ -176,7 +195,7 @@ void csr_spmv_segmented(long size, long nnz, __global const uint *bits, __global
     int side = 0;
     x += x_start;
     y += y_start;
-    for (long part = get_group_id(0); part * size < nnz; part += get_num_groups(0)) {
+    for (long part = warp_index(lid); part * size < nnz; part += warp_count()) {
         int entries = (int)min(size, nnz - part * size);
         __global const uint *own_bits = bits + part * size / BITS;
         __global const IDX *own_indices = indices + part * size;
@@ -187,7 +206,7 @@ void csr_spmv_segmented(long size, long nnz, __global const uint *bits, __global
         ACC waiting = (ACC)(0); // sums of lanes that `carried` does not have yet
         int is_waiting = 0;
         for (int done = 0; done < entries; done += STEP) {
-            int at = done + lid * EACH;
+            int at = done + lid % LANES * EACH;
             ACC products[EACH];
             if (at + EACH <= entries) {
                 Cols cols = *(__global const Cols *)(own_indices + at);
@@ -213,7 +232,7 @@ void csr_spmv_segmented(long size, long nnz, __global const uint *bits, __global
                 continue;
             }
             if (is_waiting) {
-                carried += sum_lanes(lid, waiting, &told, &side);
+                carried += sum_warp(lid, waiting, &told, &side);
                 waiting = (ACC)(0);
                 is_waiting = 0;
             }
@@ -223,9 +242,8 @@ void csr_spmv_segmented(long size, long nnz, __global const uint *bits, __global
             for (int each = 0; each < EACH; each++)
                 last_sum = (begins >> each & 1) ? products[each] : last_sum + products[each];
             last_sum = sum_segment(lid, found.beginners, last_sum, &told, &side);
-            __local const ACC *sums = tell(lid, last_sum, &told, &side);
-
-            ACC sum = lid > 0 ? sums[lid - 1] : (ACC)(0);
+            ACC before = told_by(lid, last_sum, max(lid % LANES - 1, 0), &told, &side);
+            ACC sum = lid % LANES > 0 ? before : (ACC)(0);
             if (found.before == 0)
                 sum = carried + sum;
             int open = rows_begun + found.before;
@@ -241,11 +259,11 @@ void csr_spmv_segmented(long size, long nnz, __global const uint *bits, __global
                 }
                 sum += products[each];
             }
-            carried = sums[LANES - 1];
+            carried = told_by(lid, last_sum, LANES - 1, &told, &side);
             rows_begun += found.all;
         }
-        carried += sum_lanes(lid, waiting, &told, &side);
-        if (lid == 0)
+        carried += sum_warp(lid, waiting, &told, &side);
+        if (lid % LANES == 0)
             tail[part] = carried;
     }
 }
@@ -280,7 +298,7 @@ void csr_spmv_segmented_carries(long parts, long filled, long rows, __global con
             ACC more = (ACC)(0);
             for (long t = first + lane + lid; t < long_ends[lane]; t += LANES)
                 more += tail[t];
-            more = sum_lanes(lid, more, &told, &side);
+            more = sum_warp(lid, more, &told, &side);
             if (lid == lane)
                 sum = more;
         }

@@ -93,6 +93,7 @@ KERNEL csr_spmm_panels(long long rows, long long cols, const Off *__restrict__ o
                        T *__restrict__ c, long long c_start, long long c_row, long long c_col)
 {
     __shared__ ACC staged[TEAMS][2][PLACES];
+    int side = 0; // in turn over all panels: a lane writes on one side while others read the other
     int lane = lane_index() % LANES;
     unsigned int team = ALL_LANES >> (WARP - LANES) << (lane_index() - lane);
     unsigned int own_row_places = FIRST_ROW_PLACES << lane % ROWS;
@@ -133,7 +134,6 @@ KERNEL csr_spmm_panels(long long rows, long long cols, const Off *__restrict__ o
         };
         ACC sums[ROWS][VECTOR] = {};
         Group next = load_group(starts[panel]);
-        int side = 0;
         for (long long number = starts[panel]; number < stop; number++) {
             Group group = next;
             load_rows_of_b(group, 0);

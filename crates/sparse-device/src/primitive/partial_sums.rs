@@ -67,7 +67,7 @@ impl PartialSums {
         columns: usize,
     ) -> Result<Self> {
         let sums = checked_product("partial sums x columns", count, columns)?;
-        let usual = if backend.has_barriers() { LANES } else { THREADS };
+        let usual = if backend.has_single_warps() { LANES } else { THREADS };
         let largest = 1 << backend.properties().largest_group.min(MAX_THREADS).ilog2();
         let side_by_side = ((most / SUMS_IN_TURN).max(1) * columns.clamp(1, LANES)).next_power_of_two();
         let are_alone = tiles(split.rows.len, columns) <= most_alone(backend);

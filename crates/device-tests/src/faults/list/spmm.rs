@@ -65,7 +65,7 @@ pub(super) const FAULTS: &[Fault] = &[
         what: "the entries of the first row of a panel are left out",
         place: each(
             "csr_spmm_panels",
-            ("if (left >> r & 1)", "if (r > 0 && left >> r & 1)"),
+            ("mul(alpha, sums[r][m])", "mul(alpha, r > 0 ? sums[r][m] : (ACC)(0))"),
             ("if (group.places & place)", "if (lane % ROWS > 0 && group.places & place)"),
         ),
         found_by: &[by("spmm/csr", "row_panels")],

@@ -15,10 +15,7 @@ pub(super) const FAULTS: &[Fault] = &[
         what: "a warp begins behind the first entry of its row",
         place: each(
             "csr_spmv",
-            (
-                "row_per_group(LANES, sums, row, offsets[row],",
-                "row_per_group(LANES, sums, row, offsets[row] + 1,",
-            ),
+            ("WARP, offsets[row], offsets[row + 1],", "WARP, offsets[row] + 1, offsets[row + 1],"),
             ("sum_of_lane(offsets[row],", "sum_of_lane(offsets[row] + 1,"),
         ),
         found_by: &[by("spmv/csr", "row_per_warp")],
@@ -30,7 +27,7 @@ pub(super) const FAULTS: &[Fault] = &[
         place: cl(
             "csr_spmv_block",
             "begin + lengths[i] : offsets[i + 1];",
-            "begin + lengths[i] - 1 : offsets[i + 1] - 1;",
+            "begin + max(lengths[i] - 1, 0) : max(offsets[i + 1] - 1, offsets[i]);",
         ),
         found_by: &[by("spmv/csr", "row_per_block")],
         case: ROWS,
@@ -59,10 +56,10 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         kind: Kind::Stale,
         what: "the last of the short rows is not written",
-        place: cu(
+        place: each(
             "csr_spmv_length_classes",
-            "row < rows, row, longest_short",
-            "row + 1 < rows, row, longest_short",
+            ("return row < rows ? row : -1;", "return row + 1 < rows ? row : -1;"),
+            ("row < rows, row, longest_short", "row + 1 < rows, row, longest_short"),
         ),
         found_by: &[by("spmv/csr", "length_classes")],
         case: ROWS,
@@ -70,10 +67,10 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         kind: Kind::DroppedEntry,
         what: "the first entries of a slice of a long row are left out",
-        place: cu(
+        place: each(
             "csr_spmv_length_classes",
-            "slice.begin, slice.end, threadIdx.x",
-            "slice.begin + 1, slice.end, threadIdx.x",
+            ("long begin = offsets[row] + s * SLICE;", "long begin = offsets[row] + s * SLICE + 1;"),
+            ("slice.begin, slice.end, threadIdx.x", "slice.begin + 1, slice.end, threadIdx.x"),
         ),
         found_by: &[by("spmv/csr", "length_classes")],
         case: LONG_ROWS,
@@ -81,21 +78,29 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         kind: Kind::DroppedEntry,
         what: "the copy of the columns leaves out the last entry of a row",
-        place: cu("csr_spmv_sliced_columns", "at < part.end ? indices", "at + 1 < part.end ? indices"),
+        place: each(
+            "csr_spmv_sliced_columns",
+            ("at + k >= begin && at + k < end ? indices", "at + k >= begin && at + k + 1 < end ? indices"),
+            ("at < part.end ? indices", "at + 1 < part.end ? indices"),
+        ),
         found_by: &[by("spmv/csr", "sliced_columns")],
         case: ROWS,
     },
     Fault {
         kind: Kind::DroppedEntry,
         what: "lanes stop before the last block of a row",
-        place: cu("csr_spmv_node_blocks", "blocks = length / UNKNOWNS;", "blocks = length / (UNKNOWNS + 1);"),
+        place: both(
+            "csr_spmv_node_blocks",
+            "blocks = length / UNKNOWNS;",
+            "blocks = length / (UNKNOWNS + 1);",
+        ),
         found_by: &[by("spmv/csr", "node_blocks")],
         case: ROWS,
     },
     Fault {
         kind: Kind::OffByOne,
         what: "a block has the column of the one before it",
-        place: cu("node_blocks", "k * unknowns];", "(k - (k > 0)) * unknowns];"),
+        place: both("node_blocks", "k * unknowns];", "(k - (k > 0)) * unknowns];"),
         found_by: &[by("spmv/csr", "node_blocks")],
         case: ROWS,
     },
@@ -115,7 +120,7 @@ pub(super) const FAULTS: &[Fault] = &[
         what: "the sum of a row that goes on in the next step stays that of an earlier one",
         place: each(
             "csr_spmv_segmented",
-            ("carried = sums[LANES - 1];", ""),
+            ("carried = told_by(lid, last_sum, LANES - 1, &told, &side);", ""),
             ("carried = shuffle(begins > 0 ? sum : before + sum, WARP - 1);", ""),
         ),
         found_by: &[by("spmv/csr", "segmented")],
@@ -196,7 +201,11 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         kind: Kind::DroppedEntry,
         what: "the last column of 16 bits of a row is left out",
-        place: cl("csr_deltas", "k < end; k++", "k < end - 1; k++"),
+        place: cl(
+            "csr_deltas",
+            "OFF k = offsets[row]; k < end; k++",
+            "OFF k = offsets[row]; k < end - 1; k++",
+        ),
         found_by: &[by("spmv/csr", "delta16")],
         case: SHORT_ROWS,
     },
@@ -214,7 +223,11 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         kind: Kind::DroppedEntry,
         what: "lanes stop before the last column of 16 bits of a row",
-        place: cl("csr_deltas_vector", "k < end; k += LANES", "k + 1 < end; k += LANES"),
+        place: cl(
+            "csr_deltas_vector",
+            "if (at + k >= begin && at + k < end)\n                sum += mul(entry_of(own_values.each[k])",
+            "if (at + k >= begin && at + k + 1 < end)\n                sum += mul(entry_of(own_values.each[k])",
+        ),
         found_by: &[by("spmv/csr", "delta16")],
         case: ROWS,
     },

@@ -39,9 +39,9 @@ const LONG_FOR_SMALL: usize = 6;
 /// with K = 8, where there are 920, 31.7 and 38.3 with K = 32.
 const ITEMS_PER_UNIT: usize = 1024;
 
-/// The same where lanes meet at barriers. Measured on an H200 by NVIDIA's OpenCL, chunks over blocks: 1.04 to 1.65 at
+/// The same where launches are no graph. Measured on an H200 by NVIDIA's OpenCL, chunks over blocks: 1.04 to 1.65 at
 /// 450 to 760 items, 0.91 and 1.39 at 910, 0.78 to 1.09 at 110 to 230.
-const ITEMS_PER_UNIT_WITH_BARRIERS: usize = 256;
+const ITEMS_PER_UNIT_OF_OPENCL: usize = 256;
 
 /// The file of the plan's kernels.
 const PLAN_FILE: &str = "csr_row_blocks";
@@ -64,10 +64,15 @@ fn team(dtype: DType, columns: usize) -> Team {
     Team::of_words(row, if row < LONG_FOR_TWO_WORDS { 1 } else { 2 }, MIN_LANES)
 }
 
-/// True if the blocks of A's rows fill a device with `units` compute units, where lanes synchronize by barriers or not.
-pub(super) fn fill_device(a: RawCompressed<'_>, columns: usize, units: usize, has_barriers: bool) -> bool {
+/// True if the blocks of A's rows fill a device with `units` compute units, where a warp is a work-group or not.
+pub(super) fn fill_device(
+    a: RawCompressed<'_>,
+    columns: usize,
+    units: usize,
+    has_single_warps: bool,
+) -> bool {
     let items = team(a.dtype, columns).items(a.dtype, (a.rows + a.nnz()) / SMALL, columns);
-    items >= units * if has_barriers { ITEMS_PER_UNIT_WITH_BARRIERS } else { ITEMS_PER_UNIT }
+    items >= units * if has_single_warps { ITEMS_PER_UNIT_OF_OPENCL } else { ITEMS_PER_UNIT }
 }
 
 impl Device {

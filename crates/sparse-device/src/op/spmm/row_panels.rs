@@ -152,7 +152,7 @@ impl RowProduct for RowPanels {
         let launch = backend.launch(&team.kernel).size(rows).size(cols);
         let launch = self.columns.arguments(launch.buffer(a.offsets));
         let launch = launch.buffer(&self.places).buffer(a.values).matrices(operands);
-        launch.warps(team.warps(self.panels, cols))
+        launch.exchanging_warps(team.warps(self.panels, cols))
     }
 }
 

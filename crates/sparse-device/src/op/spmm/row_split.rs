@@ -143,7 +143,7 @@ fn are_short(a: RawCompressed<'_>, lengths: &LazyRowLengths<'_>) -> Result<bool>
 /// True if rows are many and of similar lengths, so that teams of two lanes fill the device.
 fn are_many_and_alike(backend: &Device, a: RawCompressed<'_>, lengths: &LazyRowLengths<'_>) -> Result<bool> {
     let chunks = a.rows.max(a.nnz() / LEAST_LARGEST);
-    Ok(!backend.has_barriers()
+    Ok(!backend.has_single_warps()
         && chunks >= backend.caps().compute_units * CHUNKS_FOR_TWO_LANES
         && lengths.longest()? <= a.mean_length().saturating_mul(LONGEST_ALIKE))
 }

@@ -82,6 +82,7 @@ impl Device {
     ) -> Result<bool> {
         if options.algorithm.is_some()
             || options.expected_calls <= 1
+            || self.has_barriers()
             || self.lacks(length_classes::FILE).is_some()
         {
             return Ok(false);

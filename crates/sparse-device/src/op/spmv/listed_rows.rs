@@ -73,7 +73,7 @@ impl ListedRows {
         let launch = backend.launch(&self.kernel).size(a.rows).size(self.filled).buffer(&self.bits);
         let launch = launch.buffer(&self.listed).buffer(&self.begins).buffer(a.indices).buffer(a.values);
         let warps = self.filled.div_ceil(LANES / self.lanes).max(a.rows.div_ceil(LANES));
-        launch.vectors(operands).warps_at_once(warps)
+        launch.vectors(operands).exchanging_warps_at_once(warps)
     }
 }
 

@@ -64,7 +64,7 @@ impl NodeBlocks {
     ) -> Result<()> {
         let launch = backend.launch(&self.kernel).size(a.rows).size(self.lanes).buffer(a.offsets);
         let launch = launch.buffer(&self.columns).buffer(a.values).vectors(operands);
-        launch.warps_at_once(self.groups.div_ceil(LANES / self.lanes))
+        launch.exchanging_warps_at_once(self.groups.div_ceil(LANES / self.lanes))
     }
 }
 
@@ -72,7 +72,7 @@ impl Device {
     /// The unknowns of a node whose blocks a plan that runs often takes; 1 if entries are not in blocks.
     pub(super) fn unknowns_worth_blocks(&self, a: RawCompressed<'_>, options: &PlanOptions) -> Result<usize> {
         let is_often = options.expected_calls >= self.thresholds().spmv.deltas.calls;
-        if options.algorithm.is_some() || !is_often || self.lacks(FILE).is_some() {
+        if options.algorithm.is_some() || !is_often || self.has_barriers() || self.lacks(FILE).is_some() {
             return Ok(1);
         }
         let is_busy = self.is_busy_with_lanes(a);

@@ -191,7 +191,7 @@ impl RowDeltas {
         let launch = launch.buffer(&self.deltas).buffer(a.values).vectors(operands);
         match self.lanes {
             1 => launch.items(a.rows),
-            lanes => launch.warps_at_once(a.rows.div_ceil(LANES / lanes)),
+            lanes => launch.exchanging_warps_at_once(a.rows.div_ceil(LANES / lanes)),
         }
     }
 }

@@ -116,13 +116,13 @@ impl RowStrategy {
             Self::ThreadPerRow(kernel) => {
                 let launch = backend.launch(kernel).size(rows).product(a, operands);
                 match is_wide(a) && !backend.caps().is_cpu {
-                    true => launch.warps_at_once(rows.div_ceil(LANES)),
+                    true => launch.exchanging_warps_at_once(rows.div_ceil(LANES)),
                     false => launch.items(rows),
                 }
             }
             Self::VectorPerRow { kernel, lanes } => {
                 let launch = backend.launch(kernel).size(rows).product(a, operands);
-                launch.warps(rows.div_ceil(LANES / lanes))
+                launch.exchanging_warps(rows.div_ceil(LANES / lanes))
             }
             Self::SubGroupPerRow(kernel) => {
                 backend.launch(kernel).size(rows).product(a, operands).items(rows * LANES)

@@ -110,7 +110,7 @@ impl Segmented {
         let (rows, nnz) = (a.rows, a.nnz());
         let launch = backend.launch(&self.kernel).size(self.size).size(nnz).buffer(&self.bits);
         let launch = launch.buffer(&self.begun).buffer(&self.order).buffer(a.indices).buffer(a.values);
-        launch.vectors(operands).buffer(&self.head).buffer(&self.tail).warps(self.parts)?;
+        launch.vectors(operands).buffer(&self.head).buffer(&self.tail).exchanging_warps(self.parts)?;
         let launch = backend.launch(&self.carries).size(self.parts).size(self.filled_rows).size(rows);
         let launch = launch.buffer(&self.open_rows).buffer(&self.open_ends).buffer(&self.order);
         let launch = launch.factor(alpha).factor(beta).view(y).buffer(&self.head).buffer(&self.tail);

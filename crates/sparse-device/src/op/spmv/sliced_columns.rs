@@ -73,7 +73,7 @@ impl SlicedColumns {
         let columns = backend.allocate_raw(elements, a.indices.element_bytes)?;
         let fill = kernel("csr_spmv_sliced_columns_fill")?;
         let launch = backend.launch(&fill).size(a.rows).buffer(a.offsets).buffer(a.indices);
-        launch.buffer(&starts).buffer(&columns).warps(slices)?;
+        launch.buffer(&starts).buffer(&columns).exchanging_warps(slices)?;
         Ok(Self { kernel: kernel("csr_spmv_sliced_columns")?, lanes, starts, columns })
     }
 
@@ -86,7 +86,7 @@ impl SlicedColumns {
     ) -> Result<()> {
         let launch = backend.launch(&self.kernel).size(a.rows).size(a.nnz()).buffer(&self.starts);
         let launch = launch.buffer(a.offsets).buffer(&self.columns).buffer(a.values).vectors(operands);
-        launch.warps(a.rows.div_ceil(LANES / self.lanes))
+        launch.exchanging_warps(a.rows.div_ceil(LANES / self.lanes))
     }
 }
 
