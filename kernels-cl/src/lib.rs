@@ -2,8 +2,8 @@
 //! `backend-opencl`.
 //!
 //! The kernels are plain OpenCL C 1.2, apart from those whose [`File::needs`] names sub-groups, and from instructions of
-//! NVIDIA's devices where the macro `NV_ARCH` says that one is there; float atomics are emulated by integer ones. [`FILES`] lists every file with its kernels and macros, [`SYCL_FILES`] also those in SYCL
-//! C++.
+//! NVIDIA's devices where the macro `NV_ARCH` says that one is there; float atomics are emulated by integer ones.
+//! [`FILES`] lists every file with its kernels and macros, [`SYCL_FILES`] also those in SYCL C++.
 
 use kernels_core::file;
 pub use kernels_core::{Define, File, Header};

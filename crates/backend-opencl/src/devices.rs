@@ -15,6 +15,9 @@ pub(crate) const NAME: &str = "opencl";
 /// The first architecture of NVIDIA whose lanes exchange values by shuffles: `NV_ARCH` of `lanes.clh`.
 const SHUFFLING: u32 = 70;
 
+/// NVIDIA's first driver with version 7.4 of PTX, whose loads say what leaves a cache first.
+const FIRST_DRIVER: u32 = 470;
+
 /// Warps of a work-group whose lanes shuffle: `WARPS_OF_GROUP` of `lanes.clh`.
 const WARPS_THAT_SHUFFLE: usize = 8;
 
@@ -86,10 +89,19 @@ impl DeviceInfo {
     }
 }
 
-/// The architecture of an NVIDIA device: its compute capability, times ten; 0 for other devices.
+/// The architecture of a device of NVIDIA's own driver: its compute capability, times ten; 0 for other devices, and where
+/// the driver is older than the assembly of `words.clh`.
 pub(crate) fn nvidia_architecture(device: &Device) -> u32 {
-    let asks = device.extensions().is_ok_and(|all| all.contains("cl_nv_device_attribute_query"));
-    let number = |found: Result<u32, ClError>| if asks { found.unwrap_or(0) } else { 0 };
+    // PoCL has the first extension on NVIDIA's devices, too, but not the options of NVIDIA's compiler.
+    let is_nvidias = device.extensions().is_ok_and(|all| {
+        ["cl_nv_device_attribute_query", "cl_nv_compiler_options"].iter().all(|name| all.contains(name))
+    });
+    let version = device.driver_version().unwrap_or_default();
+    let major = version.split('.').next().and_then(|major| major.parse::<u32>().ok()).unwrap_or(0);
+    if !is_nvidias || major < FIRST_DRIVER {
+        return 0;
+    }
+    let number = |found: Result<u32, ClError>| found.unwrap_or(0);
     10 * number(device.compute_capability_major_nv()) + number(device.compute_capability_minor_nv())
 }
 
@@ -105,8 +117,11 @@ fn cache_bytes(device: &Device) -> Result<usize, ClError> {
     let typical = match nvidia_architecture(device) {
         0 => 0,
         80 => 40 << 20,
-        90.. if is_large => 60 << 20,
-        90.. => 50 << 20,
+        89 => 32 << 20,
+        90 if is_large => 60 << 20,
+        90 => 50 << 20,
+        100..=109 => 120 << 20,
+        110.. => 32 << 20,
         _ => 4 << 20,
     };
     Ok(typical.max(device.global_mem_cache_size()? as usize))

@@ -30,7 +30,7 @@ impl ClProgram {
         defines: &Defines,
     ) -> Result<Self> {
         let architecture = nvidia_architecture(&Device::new(context.device()));
-        let registers = most_registers(file, defines).filter(|_| architecture > 0);
+        let registers = most_registers(file, defines).filter(|_| architecture >= FIRST_LIMITED);
         let limit = registers.map_or(String::new(), |most| format!(" -cl-nv-maxrregcount={most}"));
         let options = format!("-cl-std=CL1.2{limit} -D NV_ARCH={architecture} {defines}");
         let arguments = text(file.name, &options)?;
@@ -58,6 +58,9 @@ impl ClProgram {
         Ok((kernel, arguments as usize))
     }
 }
+
+/// The first architecture of NVIDIA with limits of registers: those before it were not measured.
+const FIRST_LIMITED: u32 = 80;
 
 /// The most registers of a work-item on NVIDIA's devices, for kernels that wait for memory most of the time: with so few a
 /// multiprocessor runs as many warps at once as those of CUDA, which have the same limits. Measured on an H200 with 8-byte

@@ -225,8 +225,9 @@ def test_parameters_are_as_python_has_them(client):
     for lines in (slice(3), slice(2, 9), slice(1, 9, 3), slice(9, 2, -2), slice(4, 4), range(7), range(9, 2, -3)):
         found = h.operation("select", rows=lines).toarray()
         np.testing.assert_array_equal(found, a.toarray()[np.arange(50)[lines] if isinstance(lines, slice) else lines])
-    with pytest.raises(ValueError, match="a slice with a stop"):
-        h.operation("select", rows=slice(3, None))
+    for lines, message in ((slice(3, None), "with a stop"), (slice(None, 2, -1), "with a stop"), (slice(0, 5, 0), "zero")):
+        with pytest.raises(ValueError, match=message):
+            h.operation("select", rows=lines)
     assert h.operation("norm", ord=None) == h.operation("norm")
     np.testing.assert_allclose(h.operation("add", other=h, alpha=np.float32(2)).toarray(), 3 * a.toarray())
     step = {"operation": "scale", "matrix": h, "parameters": {"alpha": 2j}}

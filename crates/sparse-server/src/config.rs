@@ -76,7 +76,8 @@ pub struct Limits {
     pub header_time: Duration,
     /// Time that a client may send or take no byte.
     pub idle_time: Duration,
-    /// Bytes per second that the body of a request must reach on average, from the second `idle_time` on.
+    /// Bytes per second that the body of a request must reach on average, from the second `idle_time` on, and that a client
+    /// must take of an answer while the server waits for it.
     pub least_rate: u64,
     /// Time that a request may give its operation, with the reception of its body; without a parameter `timeout` this.
     pub operation_time: Duration,

@@ -286,7 +286,7 @@ where
         let (answer, unfinished) = (router.call(request), unfinished.clone());
         async move {
             let answer = answer.await?;
-            // So it is where the body was not read.
+            // Answers that leave a body unread have this header.
             unfinished.set(answer.headers().contains_key(header::CONNECTION));
             Ok::<_, Infallible>(answer)
         }

@@ -67,7 +67,7 @@ static void multiply_entries(ACC (*sums)[VECTOR], const Product *a, long panel, 
 #define PLACES (ROWS * SLOTS)
 #define PLACES_PER_LANE (PLACES / LANES)
 #define FIRST_ROW_PLACES 0x11111111u
-#define TEAMS (8 * WARP / LANES)
+#define TEAMS (WARPS_OF_GROUP * WARP / LANES)
 
 // A group of slots, and a lane's part of its entries.
 typedef struct

@@ -58,26 +58,34 @@ void csr_spmm_row_split(long chunks, long cols, __global const long *begins, __g
             long slot = slots[chunk];
             long row = rows[chunk];
             ACC sums[PACKS][VECTOR];
+            // With constant indices alone, sums stay in registers.
+#pragma unroll
             for (int p = 0; p < PACKS; p++)
+#pragma unroll
                 for (int m = 0; m < VECTOR; m++)
                     sums[p][m] = (ACC)(0);
             for (long k = begin; k < end; k++) {
                 ACC value = entry(values, k);
                 long b_at = b_start + indices[k] * b_row + col * b_col;
+#pragma unroll
                 for (int p = 0; p < PACKS; p++) {
                     if (p < packs) {
                         Pack pack = load_pack(b, b_at + p * PACK_STEP, VECTOR);
+#pragma unroll
                         for (int m = 0; m < VECTOR; m++)
                             sums[p][m] += mul(value, to_acc(pack.part[m]));
                     }
                 }
             }
-            for (int p = 0; p < packs; p++, col += PACK_STEP) {
+#pragma unroll
+            for (int p = 0; p < PACKS; p++) {
+                long first = col + p * PACK_STEP;
+#pragma unroll
                 for (int m = 0; m < VECTOR; m++) {
-                    if (slot >= 0)
-                        partial[slot * cols + col + m] = sums[p][m];
-                    else
-                        update(c, c_start + row * c_row + (col + m) * c_col, mul(alpha, sums[p][m]), beta);
+                    if (p < packs && slot >= 0)
+                        partial[slot * cols + first + m] = sums[p][m];
+                    else if (p < packs)
+                        update(c, c_start + row * c_row + (first + m) * c_col, mul(alpha, sums[p][m]), beta);
                 }
             }
         }

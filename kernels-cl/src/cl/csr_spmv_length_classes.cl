@@ -2,7 +2,7 @@
 // LANES lanes per short row, MIDDLE_LANES per middle one, a warp per long one, a work-group per slice of a still longer
 // one, the slices first. A lane takes EACH neighbouring entries, from a multiple of EACH on; a fixed tree adds the
 // lanes. Reads values, indices and offsets once, gathers x, writes y once.
-// Macros: SCALAR, IDX, OFF, CONJ (1 conjugates A), LANES (1, 2, 4, 8), BLOCK (a multiple of 32), MIDDLE = 128 (entries
+// Macros: SCALAR, IDX, OFF, CONJ (1 conjugates A), LANES (1, 2, 4, 8), BLOCK (a power of two from 32 on), MIDDLE = 128 (entries
 // of the longest middle row), MIDDLE_LANES = 8, SLICE = 2048 (entries per slice), NV_ARCH = 0 (lanes.clh).   Launch: any
 // number of work-groups of BLOCK work-items; the plan's kernels any number of work-groups of any size.
 // The plan says up to where rows are short, and long, and lists the rows that are not short. The slices of a row leave
@@ -17,7 +17,7 @@
 #error "LANES is missing: 1, 2, 4 or 8"
 #endif
 #ifndef BLOCK
-#error "BLOCK is missing: a multiple of 32"
+#error "BLOCK is missing: a power of two from 32 on"
 #endif
 #ifndef MIDDLE
 #define MIDDLE 128

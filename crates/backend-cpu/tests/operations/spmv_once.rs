@@ -3,7 +3,7 @@
 
 use super::spmv::product;
 use crate::common::*;
-use backend_cpu::Cpu;
+use backend_cpu::{Cpu, Simd};
 use proptest::prelude::*;
 use sparse_core::op::{Op, SpmvKernel, VectorKernel};
 use sparse_core::reference::{Convert, Reference};
@@ -53,6 +53,23 @@ fn apply_once<T: Scalar, I: Index>(
         cpu.multiply_borrowed(shape, (&offsets[..], columns, &a.values()[..]), op, &integers(x_len), &mut y)?;
     }
     Ok(y)
+}
+
+#[test]
+fn bits_do_not_depend_on_the_number_of_threads() {
+    let lengths: Vec<usize> = (0..9000).map(|row| row % 23).collect();
+    let matrices = [uniform(3500, 3000, 60, 1), with_row_lengths(&lengths, 4000, 2), stencil_5(150, 150)];
+    for a in matrices.map(|a: Result<Csr<f32>, _>| inexact(a.unwrap())) {
+        for simd in [Simd::Portable, Simd::detect()] {
+            for op in [Op::None, Op::Transpose] {
+                let [one, four] = [1, 4].map(|threads| {
+                    let cpu = Cpu::with(threads, simd).unwrap();
+                    apply_once(&cpu, &a, op, a.ncols(), a.indices()).unwrap()
+                });
+                assert_eq!(bits(&one), bits(&four), "{} {op}", a.nnz());
+            }
+        }
+    }
 }
 
 #[test]

@@ -50,13 +50,12 @@ class ElementFunctions(Operations):
 
     def getnnz(self, axis: int | None = None) -> Any:
         """The entries, those that are zero among them, of each column (`axis=0`) or row, or of all."""
-        entries = self.get().tocoo()
         if axis is None:
-            return entries.nnz
+            return self.nnz
         if axis not in (0, 1, -1, -2):
             raise ValueError(f"axis is {axis} where 0, 1 or None is right")
         line = 1 - axis % 2
-        return np.bincount(entries.coords[line], minlength=self.shape[line])
+        return np.bincount(self.get().tocoo().coords[line], minlength=self.shape[line])
 
     def __abs__(self: _Self) -> _Self:
         return self._by_host(abs)

@@ -25,9 +25,9 @@ struct Times {
     longest: Duration,
 }
 
-const TIMES: Times = Times { pause: Duration::from_secs(2), longest: Duration::from_secs(30) };
+const TIMES: Times = Times { pause: Duration::from_secs(2), longest: Duration::from_secs(10) };
 
-/// True while bytes of a request came that no answer was made to, or that may have followed on the answer.
+/// True from the first byte of a request until its answer, and after an answer that left the body unread.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Unfinished(Arc<AtomicBool>);
 
@@ -164,7 +164,7 @@ mod tests {
     use super::*;
     use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
 
-    const SHORT: Times = Times { pause: Duration::from_millis(100), longest: Duration::from_millis(400) };
+    const SHORT: Times = Times { pause: Duration::from_secs(1), longest: Duration::from_secs(2) };
 
     fn lingering(is_unfinished: bool) -> (tokio::io::DuplexStream, Lingering<tokio::io::DuplexStream>) {
         let (client, server) = duplex(64);

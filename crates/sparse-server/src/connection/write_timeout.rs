@@ -26,7 +26,7 @@ pub(crate) struct WriteTimeout {
 #[derive(Debug)]
 struct Wait {
     end: Pin<Box<Sleep>>,
-    /// The bytes that the client did not have when it began.
+    /// The bytes that the client did not have when this period began.
     unsent: Option<u64>,
 }
 

@@ -71,7 +71,8 @@ impl<B: StorageBackend> CommitFile<B> {
 
 /// Writes the bytes of a file where they are, so that its next sync tells whether the disk has them.
 ///
-/// A page of zeros that a full disk has no space for is a hole: the disk has nothing else there.
+/// A page of zeros that a full disk has no space for is a hole: the disk has nothing else there, where a file system writes
+/// in place.
 fn rewrite(storage: &impl StorageBackend) -> io::Result<()> {
     let (len, mut page) = (storage.len()?, vec![0; PAGE as usize]);
     for start in (0..len).step_by(PAGE as usize) {
@@ -79,15 +80,15 @@ fn rewrite(storage: &impl StorageBackend) -> io::Result<()> {
         storage.read(start, &mut page)?;
         let is_zero = page.iter().all(|byte| *byte == 0);
         storage.write(start, &page).or_else(|error| match error.kind() {
-            io::ErrorKind::StorageFull if is_zero => Ok(()),
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded if is_zero => Ok(()),
             _ => Err(error),
         })?;
     }
     storage.sync_data()
 }
 
-/// Makes a file longer, with space on the disk for all of it: a later write to a page of it cannot find the disk full,
-/// as one to a hole could.
+/// Makes a file longer, with space on the disk for all of it: where a file system writes in place, a later write to a page
+/// of it cannot find the disk full, as one to a hole could.
 fn lengthen(storage: &impl StorageBackend, from: u64, to: u64) -> io::Result<()> {
     const ZEROS: [u8; PAGE as usize] = [0; PAGE as usize];
     storage.set_len(to)?;

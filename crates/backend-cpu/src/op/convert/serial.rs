@@ -18,7 +18,7 @@ const SMALL: usize = 1 << 17;
 /// by one. As above, in any order: 3000 rows of 5 66 and 109, 20 000 rows of 2 316 and 268, 1000 rows of 41 556 and
 /// 164.
 const FEW_COORDINATES: usize = 1 << 15;
-/// The same where there is one thread, which sorts into buckets in more time than two.
+/// The same where there is one thread: two share the work of buckets.
 const FEW_COORDINATES_ALONE: usize = 1 << 18;
 const SHORT: usize = 8;
 

@@ -31,14 +31,16 @@ pub(super) fn are_short<T: Scalar, I: Index, O: Index>(
     c: &[T],
 ) -> bool {
     let thresholds = SpmmThresholds::CPU;
-    let entries = match () {
-        () if adds_to_c::<T>(columns) => 1,
-        () if size_of_val(b) <= thresholds.cached_bytes || is_local(a) => thresholds.short_rows_in_cache,
-        () => thresholds.short_rows,
+    let have_at_most = |entries: usize| a.indices.len() <= entries * a.offsets.len();
+    let is_short = match () {
+        () if adds_to_c::<T>(columns) => have_at_most(1),
+        () if have_at_most(thresholds.short_rows) => true,
+        () => {
+            have_at_most(thresholds.short_rows_in_cache)
+                && (size_of_val(b) <= thresholds.cached_bytes || is_local(a))
+        }
     };
-    a.indices.len() <= entries * a.offsets.len()
-        && longest <= thresholds.segment
-        && size_of_val(c) < thresholds.streamed_bytes
+    is_short && longest <= thresholds.segment && size_of_val(c) < thresholds.streamed_bytes
 }
 
 /// Rows whose columns are compared with those of the row before.
@@ -59,7 +61,7 @@ fn is_local<T, I: Index, O: Index>(Lines { offsets, indices, .. }: Lines<'_, T, 
             near += usize::from(before.as_usize().abs_diff(column.as_usize()) <= NEAR);
         }
     }
-    4 * near >= 3 * pairs
+    pairs > 0 && 4 * near >= 3 * pairs
 }
 
 /// The product, with B and C of `columns` columns by rows.

@@ -10,7 +10,7 @@ use sparse_core::{DType, Index, Scalar};
 /// Entries by which columns and values are prefetched ahead.
 pub(super) const AHEAD: usize = 512;
 
-/// True if sums of rows of 16 entries and more have vectors of loads, on a processor whose gathers are slow.
+/// True if sums of rows of more than 16 entries have vectors of loads, on a processor whose gathers are slow.
 #[inline(always)]
 pub(super) fn has_vectors_of_loads<S: Isa, T: Scalar, I: Index>() -> bool {
     let has_kernels = matches!(S::SIMD, Simd::Avx2 | Simd::Avx512)

@@ -1,4 +1,5 @@
-//! Sums of rows, a block of neighbouring rows at a time. Columns are compared with the length of x as they are read.
+//! Sums of rows, a block of neighbouring rows at a time. Columns are compared with the length of
+//! x as they are read, unless they are known to be in range.
 //!
 //! | rows of the block | method |
 //! |---|---|
@@ -107,7 +108,7 @@ impl<T: Scalar, I: Index> Entries<'_, T, I> {
             return unsafe { sum_by_loads::<S, T, I>(columns, values, self.x, self.op, self.in_range) };
         }
         // SAFETY: columns have been compared; the caller's promise.
-        self.has_columns_in_range::<S>(range)
+        (self.in_range || self.has_columns_in_range::<S>(range))
             .then(|| unsafe { dot::<S, T, I>(columns, values, self.x, self.op) })
     }
 
@@ -134,7 +135,7 @@ impl<T: Scalar, I: Index> Entries<'_, T, I> {
         if rest.is_empty() {
             return Some(());
         }
-        if !self.has_columns_in_range::<S>(start..start + rest.len() * length) {
+        if !self.in_range && !self.has_columns_in_range::<S>(start..start + rest.len() * length) {
             return None;
         }
         // SAFETY: the caller's promise; columns have been compared.

@@ -115,7 +115,9 @@ algorithms! {
 
         NodeBlocks = Algorithm::new(
             "node_blocks",
-            "CUDA, in place of places and chunks, without a mask and where rows do not repeat: all entries of A and B are in square blocks of 2 to 6 rows, those of the unknowns of two nodes; of 100 calls or more, also if some nodes have fewer unknowns",
+            "CUDA, in place of places and chunks, without a mask and where rows do not repeat: all entries of A and B \
+             are in square blocks of 2 to 6 rows, those of the unknowns of two nodes; of 100 calls or more, also if \
+             some nodes have fewer unknowns",
         )
         .preprocessing("as by_row, and the pairs of blocks of A and B whose products are added to each block of C"),
         Needs::File(node_blocks::FILE);

@@ -84,7 +84,7 @@ impl<'a> SumSearch<'a> {
         if strips.is_none()
             && let Some(blocks) = self.blocks()?
         {
-            return self.in_blocks(counted, nnz, offset, &blocks);
+            return self.in_blocks(counted, nnz, offset, blocks);
         }
         let are_all_in_chunks = match (*stored, nnz) {
             (StoredProducts::Fastest { calls }, Some(nnz)) if strips.is_none() => {
@@ -99,17 +99,18 @@ impl<'a> SumSearch<'a> {
         Ok((found, Values::Sums(Box::new(sums))))
     }
 
-    /// The blocks of A and B, if the pairs of these are wanted.
+    /// The blocks of A and B, if the pairs of these are wanted and there is memory for their lists.
     fn blocks(&self) -> Result<Option<FactorBlocks<'a>>> {
         let is_there = || self.backend.lacks(node_blocks::FILE).is_none();
-        match self.stored {
-            StoredProducts::Blocks => node_blocks::any_blocks(self.backend, self.factors),
+        let blocks = match self.stored {
+            StoredProducts::Blocks => node_blocks::any_blocks(self.backend, self.factors)?,
             StoredProducts::Fastest { calls } if is_there() => {
                 let products = self.pattern.products.counts.total;
-                node_blocks::blocks_that_pay(self.backend, self.factors, products, calls)
+                node_blocks::blocks_that_pay(self.backend, self.factors, products, calls)?
             }
-            _ => Ok(None),
-        }
+            _ => None,
+        };
+        Ok(blocks.filter(FactorBlocks::can_be_listed))
     }
 
     /// Lists the pairs of these blocks, if there is memory for them.
@@ -118,15 +119,16 @@ impl<'a> SumSearch<'a> {
         counted: CountedRows,
         nnz: Option<usize>,
         offset: IndexType,
-        blocks: &FactorBlocks<'_>,
+        blocks: FactorBlocks<'_>,
     ) -> Result<(FoundPattern, Values)> {
         let (backend, factors) = (self.backend, self.factors);
         let starts = counted.starts.clone();
         let found = self.pattern.find(counted, nnz, offset)?;
         let c = found.rows();
-        let values = match NodeBlocks::new(backend, factors, blocks, c)? {
+        let values = match NodeBlocks::new(backend, factors, &blocks, c)? {
             Some(blocks) => Values::Blocks(blocks),
             None => {
+                drop(blocks);
                 let sums = known_sums(backend, factors, &starts, Some(&self.pattern.products), c)?;
                 Values::Sums(Box::new(sums))
             }

@@ -266,8 +266,7 @@ impl Device {
         limits: &SpmmThresholds,
     ) -> Result<bool> {
         // On NVIDIA's OpenCL chunks share work-groups, which blocks do not: 0.58 to 0.98 of the time with 8 columns.
-        let chunks_share_groups = self.has_single_warps() && !self.has_barriers();
-        if chunks_share_groups && columns < SINGLE_WARPS.start
+        if self.chunks_share_groups() && columns < SINGLE_WARPS.start
             || !row_blocks::fill_device(a, columns, self.caps().compute_units, self.has_single_warps())
         {
             return Ok(false);

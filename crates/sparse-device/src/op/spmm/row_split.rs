@@ -2,7 +2,7 @@
 //! sums that a second kernel adds in order.
 
 use super::row_product::RowProduct;
-use super::summed_chunks::SummedChunks;
+use super::summed_chunks::{SINGLE_WARPS, SummedChunks};
 use super::team_kernels::{Team, TeamKernels};
 use super::thresholds::{LARGEST_CHUNK, SpmmThresholds};
 use crate::buffer::RawBuffer;
@@ -173,7 +173,11 @@ impl RowSplit {
     ) -> Result<Self> {
         let defines = a.product_defines(op);
         let slice = slice_columns(backend, a, lengths, columns)?;
-        let (are_short, many) = (are_short(a, lengths)?, are_many_and_alike(backend, a, lengths)?);
+        // On NVIDIA's OpenCL, two words a lane take up to twice the time of one where a warp is a work-group: a warp waits
+        // for the longest of its chunks.
+        let has_halves = !(backend.chunks_share_groups() && SINGLE_WARPS.contains(&columns));
+        let are_short = has_halves && are_short(a, lengths)?;
+        let many = are_many_and_alike(backend, a, lengths)?;
         let (team, least_lanes) = team(a.dtype, slice, are_short, many);
         let chunks = match division {
             Division::Chunks => {

@@ -13,6 +13,13 @@ use std::ops::Range;
 /// 1.13 with 32, 0.87 with 128; 0.95 to 1.06 with 32 where rows are alike, 1.4 and 2.2 with 8 and 32 on `graph/arxiv`.
 pub(super) const SINGLE_WARPS: Range<usize> = 32..128;
 
+impl Device {
+    /// True on NVIDIA's OpenCL, where the warps of several chunks are a work-group unless columns are [`SINGLE_WARPS`].
+    pub(super) fn chunks_share_groups(&self) -> bool {
+        self.has_single_warps() && !self.has_barriers()
+    }
+}
+
 /// The chunks, and the sums of rows that have several.
 #[derive(Debug)]
 pub(super) struct SummedChunks {

@@ -225,7 +225,7 @@ impl Device {
         let (cache_bytes, bytes) = (self.properties().cache_bytes, product_bytes(a));
         let reads_two_words = lanes > 1 && value_bytes == 8 && mean >= LONG_FOR_TWO_WORDS;
         let most = if reads_two_words { 2 * EVICTED_CACHES } else { EVICTED_CACHES };
-        let evicts_first = self.lacks(EVICT_FIRST_FILE).is_none()
+        let evicts_first = !self.has_barriers()
             && pays_to_evict_first(cache_bytes, bytes + between, lanes > 1 && reads_words, most);
         let lanes = match lanes {
             _ if evicts_first && reads_two_words => lanes_of_two_words(mean),

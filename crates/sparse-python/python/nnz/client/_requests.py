@@ -124,10 +124,11 @@ def plain(value: Any) -> Any:
     if isinstance(value, complex):
         return f"{value.real!r},{value.imag!r}"
     if isinstance(value, slice):
-        start, stop, step = value.start or 0, value.stop, value.step or 1
-        if stop is None or min(start, stop) < 0:
-            raise ValueError(f"{value} where a slice with a stop, and without negative numbers, is right")
-        value = range(start, stop, step)
+        step = 1 if value.step is None else value.step
+        start = (0 if step > 0 else -1) if value.start is None else value.start
+        if value.stop is None or min(start, value.stop) < 0:
+            raise ValueError(f"{value} where a slice with a stop, and without negative ends, is right")
+        value = range(start, value.stop, step)
     if isinstance(value, range) and value.step == 1 and value.start >= 0:
         return f"{value.start}..{value.stop}" if value else "0..0"
     if isinstance(value, (list, tuple, range, np.ndarray)):

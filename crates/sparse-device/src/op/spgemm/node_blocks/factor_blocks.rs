@@ -3,7 +3,7 @@
 use super::super::values::KnownRows;
 use super::super::{Factors, Teams};
 use super::nodes::{Nodes, ProductNodes};
-use super::{PAIR_BYTES, kernel};
+use super::{BYTES_PER_PRODUCT, PAIR_BYTES, kernel};
 use crate::buffer::RawBuffer;
 use crate::index_type::IndexType;
 use crate::primitive::prefix_sum::PrefixSum;
@@ -90,6 +90,14 @@ impl<'a> FactorBlocks<'a> {
         let found =
             Self { backend, factors, nodes, left: left_blocks, right: right_blocks, starts, products };
         Ok((longest <= most).then_some(found))
+    }
+
+    /// True if lists of the products fit the limit of scratch memory, and their positions 32 bits.
+    pub(in crate::op::spgemm) fn can_be_listed(&self) -> bool {
+        let blocks = [&self.left, &self.right].map(|blocks| blocks.starts.bytes() + blocks.blocks.bytes());
+        let own = blocks.iter().sum::<usize>() + self.starts.bytes();
+        let bytes = self.products.saturating_mul(BYTES_PER_PRODUCT).saturating_add(own);
+        bytes as u64 <= self.backend.scratch_limit() && i32::try_from(self.products + 1).is_ok()
     }
 
     /// The blocks of C.

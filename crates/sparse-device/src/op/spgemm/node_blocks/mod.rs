@@ -155,9 +155,8 @@ fn build(
     let Factors { left, right } = factors;
     let unknowns = blocks.nodes.unknowns;
     let is_counted = |n: usize| i32::try_from(n + 1).is_ok();
-    let bytes = blocks.products.saturating_mul(BYTES_PER_PRODUCT);
-    let counted = [left.rows, left.nnz(), right.nnz(), c.count, blocks.products];
-    if c.count == 0 || bytes as u64 > backend.scratch_limit() || !counted.into_iter().all(is_counted) {
+    let counted = [left.rows, left.nnz(), right.nnz(), c.count];
+    if c.count == 0 || !blocks.can_be_listed() || !counted.into_iter().all(is_counted) {
         return Ok(None);
     }
     let of_c = blocks.of_product(c)?;
