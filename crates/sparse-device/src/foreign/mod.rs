@@ -61,8 +61,8 @@ impl Device {
     /// [stream](ForeignArray::stream) has so far.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] unless the array is within one allocation of this device's memory, has the type `T`, and
-    /// is aligned to the bytes of an element; those of [`ForeignArray::stack`]; an error of the runtime.
+    /// [`Error::Unsupported`](sparse_core::Error::Unsupported) unless the array is within one allocation of this
+    /// device's memory, has the type `T`, and is aligned to the bytes of an element; those of [`ForeignArray::stack`]; an error of the runtime.
     ///
     /// # Safety
     /// The handle is what [`MemoryKind`] says, and its stream a stream of the same device. The elements are initialized
