@@ -173,8 +173,8 @@ impl RowSplit {
     ) -> Result<Self> {
         let defines = a.product_defines(op);
         let slice = slice_columns(backend, a, lengths, columns)?;
-        // On NVIDIA's OpenCL, two words a lane take up to twice the time of one where a warp is a work-group: a warp waits
-        // for the longest of its chunks.
+        // On NVIDIA's OpenCL, where a warp is a work-group, two words a lane take 0.93 to 1.6 of the time of one: a warp
+        // waits for the longest of its chunks.
         let has_halves = !(backend.chunks_share_groups() && SINGLE_WARPS.contains(&columns));
         let are_short = has_halves && are_short(a, lengths)?;
         let many = are_many_and_alike(backend, a, lengths)?;
