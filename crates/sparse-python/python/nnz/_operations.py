@@ -37,6 +37,10 @@ class Operations(ABC):
 
     @property
     @abstractmethod
+    def nnz(self) -> int: ...
+
+    @property
+    @abstractmethod
     def dtype(self) -> np.dtype[Any]: ...
 
     @property

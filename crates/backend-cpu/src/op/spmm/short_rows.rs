@@ -61,7 +61,7 @@ fn is_local<T, I: Index, O: Index>(Lines { offsets, indices, .. }: Lines<'_, T, 
             near += usize::from(before.as_usize().abs_diff(column.as_usize()) <= NEAR);
         }
     }
-    pairs > 0 && 4 * near >= 3 * pairs
+    4 * near >= 3 * pairs
 }
 
 /// The product, with B and C of `columns` columns by rows.
