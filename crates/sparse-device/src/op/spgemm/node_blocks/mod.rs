@@ -110,7 +110,7 @@ fn unknowns(backend: &Device, Factors { left, right }: Factors<'_>) -> Result<us
     Ok(of_both.largest())
 }
 
-/// What is found, or none if there is no memory for it.
+/// The result of a search, or none if it runs out of memory.
 fn unless_out_of_memory<T>(find: impl FnOnce() -> Result<Option<T>>) -> Result<Option<T>> {
     match find() {
         Err(Error::OutOfMemory { .. }) => Ok(None),
