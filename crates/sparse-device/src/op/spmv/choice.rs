@@ -1,7 +1,6 @@
 //! The choice of an algorithm for compressed rows: by the columns, by the longest row, or by the average length.
 
 use super::choice_by_lengths::{DeltaPatterns, RowLengths};
-use super::length_classes;
 use super::row_algorithm::RowAlgorithm;
 use super::row_deltas::{self, ColumnPattern};
 use super::thresholds::SpmvThresholds;
@@ -83,7 +82,6 @@ impl Device {
         if options.algorithm.is_some()
             || options.expected_calls <= 1
             || self.has_barriers()
-            || self.lacks(length_classes::FILE).is_some()
         {
             return Ok(false);
         }

@@ -18,7 +18,7 @@ use sparse_core::op::Op;
 use sparse_core::{Backend, Result};
 
 /// The file of the kernels.
-pub(super) const FILE: &str = "csr_spmv_length_classes";
+const FILE: &str = "csr_spmv_length_classes";
 
 /// Lanes of a middle row: `MIDDLE_LANES` of the kernels.
 const MIDDLE_LANES: usize = 8;

@@ -16,7 +16,7 @@ use sparse_core::op::Op;
 use sparse_core::{PlanOptions, Result};
 
 /// The file of the kernels of the product.
-pub(super) const FILE: &str = "csr_spmv_node_blocks";
+const FILE: &str = "csr_spmv_node_blocks";
 
 /// Blocks of a row on average from which on they are worth it. Measured on an H200 with one block a row, over a thread
 /// a row with 16-bit columns: 0.8 to 0.9 in f32, 0.8 to 1.5 in f64.
@@ -72,7 +72,7 @@ impl Device {
     /// The unknowns of a node whose blocks a plan that runs often takes; 1 if entries are not in blocks.
     pub(super) fn unknowns_worth_blocks(&self, a: RawCompressed<'_>, options: &PlanOptions) -> Result<usize> {
         let is_often = options.expected_calls >= self.thresholds().spmv.deltas.calls;
-        if options.algorithm.is_some() || !is_often || self.has_barriers() || self.lacks(FILE).is_some() {
+        if options.algorithm.is_some() || !is_often || self.has_barriers() {
             return Ok(1);
         }
         let is_busy = self.is_busy_with_lanes(a);

@@ -1,8 +1,5 @@
 //! The algorithms for compressed rows along the stored direction.
 
-use super::length_classes;
-use super::node_blocks;
-use super::sliced_columns;
 use crate::op::available_algorithms::Needs;
 use crate::primitive::column_blocks;
 use sparse_core::{Algorithm, algorithms};
@@ -70,7 +67,7 @@ algorithms! {
              work-groups for slices of longer ones",
         )
         .preprocessing("the rows that are not short, and for each 2048 entries of the longest a partial sum and a counter"),
-        Needs::File(length_classes::FILE);
+        Needs::Nothing;
 
         SlicedColumns = Algorithm::new(
             "sliced_columns",
@@ -79,7 +76,7 @@ algorithms! {
              bytes, if they have 20 entries, clustered columns, and the cache holds most of the matrix",
         )
         .preprocessing("the columns in the order in which warps read them"),
-        Needs::File(sliced_columns::FILE);
+        Needs::Nothing;
 
         MergePath = Algorithm::new(
             "merge_path",
@@ -129,7 +126,7 @@ algorithms! {
              device: 1 to 32 lanes a node",
         )
         .preprocessing("the first column of each block"),
-        Needs::File(node_blocks::FILE);
+        Needs::Nothing;
 
         RowPerSubGroup = Algorithm::new("row_per_sub_group", "never: for OpenCL devices with sub-groups"),
         Needs::File(SUB_GROUP_FILE);

@@ -19,7 +19,7 @@ use sparse_core::op::Op;
 use sparse_core::{Backend, Result};
 
 /// The file of the kernels.
-pub(super) const FILE: &str = "csr_spmv_sliced_columns";
+const FILE: &str = "csr_spmv_sliced_columns";
 
 /// Entries of a lane in a step: `EACH` of the kernels.
 const EACH: usize = 4;
@@ -99,7 +99,7 @@ impl Device {
         pattern: ColumnPattern,
     ) -> Result<Option<usize>> {
         let (mean, value_bytes) = (a.mean_length(), a.values.element_bytes);
-        if self.lacks(FILE).is_some() || lengths.longest()? > 2 * mean {
+        if lengths.longest()? > 2 * mean {
             return Ok(None);
         }
         Ok(match pattern {
