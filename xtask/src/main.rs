@@ -27,7 +27,7 @@ enum Command {
     Bench(ForwardedArguments),
     Dist(dist::Args),
     Soak(soak::Args),
-    /// Rewrites the tables of docs/algorithms.md.
+    /// Rewrites docs/algorithm-tables.md.
     Algorithms(ForwardedArguments),
     /// Compiles the kernels of a language.
     Kernels(ForwardedArguments),

@@ -1,5 +1,5 @@
-//! `cargo xtask algorithms`: the algorithm tables of `docs/algorithms.md`, written from the tables that plans choose
-//! from, of all that backends register in the conformance table.
+//! `cargo xtask algorithms`: writes `docs/algorithm-tables.md` from the tables that plans choose from, of all operations
+//! that backends register in the conformance table.
 
 use anyhow::{Context, Result, bail};
 use backend_cpu::Cpu;
@@ -10,10 +10,12 @@ use sparse_core::{Algorithm, DType, c64};
 use sparse_device::Device;
 use std::fmt::Write;
 
+/// The page, and the marks around its tables.
+const PAGE: &str = "docs/algorithm-tables.md";
 const BEGIN: &str = "<!-- begin: cargo xtask algorithms -->\n";
 const END: &str = "<!-- end -->\n";
 
-/// Rewrites the tables of docs/algorithms.md.
+/// Rewrites docs/algorithm-tables.md.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Fail if the tables are not what they should be, and write nothing.
@@ -23,14 +25,14 @@ pub(crate) struct Args {
 
 /// Rewrites or checks the tables.
 pub(crate) fn run(args: &Args) -> Result<()> {
-    let path = provision::root().join("docs/algorithms.md");
+    let path = provision::root().join(PAGE);
     let page = std::fs::read_to_string(&path)?;
-    let (before, rest) = page.split_once(BEGIN).context("docs/algorithms.md has no begin mark")?;
-    let (_, after) = rest.split_once(END).context("docs/algorithms.md has no end mark")?;
+    let (before, rest) = page.split_once(BEGIN).with_context(|| format!("{PAGE} has no begin mark"))?;
+    let (_, after) = rest.split_once(END).with_context(|| format!("{PAGE} has no end mark"))?;
     let wanted = format!("{before}{BEGIN}{}{END}{after}", tables()?);
     if args.check {
         if wanted != page {
-            bail!("docs/algorithms.md is behind the code: run `cargo xtask algorithms`");
+            bail!("{PAGE} is behind the code: run `cargo xtask algorithms`");
         }
         return Ok(());
     }
@@ -77,7 +79,7 @@ fn tables() -> Result<String> {
     }
     let mut page = String::new();
     for heading in headings {
-        write!(page, "\n### {heading}\n\n| algorithm | backend | format | preprocessing | when chosen |\n")?;
+        write!(page, "\n## {heading}\n\n| algorithm | backend | format | preprocessing | when chosen |\n")?;
         writeln!(page, "|---|---|---|---|---|")?;
         let (cpu, devices): (Vec<_>, Vec<_>) =
             offers.iter().filter(|offer| offer.heading == heading).partition(|offer| offer.backend == "cpu");

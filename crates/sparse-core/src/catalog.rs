@@ -2,7 +2,7 @@
 //!
 //! It consists of three macros: [`for_each_format!`], [`for_all_types!`] and [`for_each_operation!`]. Each calls
 //! another macro with its rows. From them come [`FullBackend`](crate::op::FullBackend) and
-//! [`AllTypes`](crate::op::AllTypes), the subjects of the conformance table, the tables of `docs/algorithms.md`, and
+//! [`AllTypes`](crate::op::AllTypes), the subjects of the conformance table, `docs/algorithm-tables.md`, and
 //! the run-time names [`Format`], [`Types`] and [`Operation`]. A new row is a compile error in each backend, and in the
 //! conformance table, until they have it. [`with_dtype!`] goes from the run-time name of a value type to the type.
 //!

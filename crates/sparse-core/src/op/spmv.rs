@@ -46,8 +46,8 @@ pub trait SpmvKernel<M: SparseFormat<Space = SpaceOf<Self>>>: Backend {
 
 /// A plan for `y ← alpha·op(A)·x + beta·y` with one pattern; values may change between runs.
 ///
-/// The algorithm tables of the CPU backend are in `docs/algorithms.md`; [`choice`](Self::choice) says what was chosen
-/// and why.
+/// The tables of algorithms are in `docs/algorithm-tables.md`; [`choice`](Self::choice) says what was chosen and
+/// why.
 ///
 /// ```
 /// use sparse_core::op::{Op, SpmvPlan};
