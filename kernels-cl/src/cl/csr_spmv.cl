@@ -35,7 +35,7 @@ void csr_spmv_row_per_warp(long rows, __global const OFF *offsets, __global cons
     __local ACC exchange[WARP];
     x += x_start;
     for (long row = warp_index(lid); row < rows; row += warp_count()) {
-        ACC sum = sum_of_part(lid % WARP, WARP, offsets[row], offsets[row + 1], indices, values, x);
+        ACC sum = sum_of_lane(lid % WARP, WARP, offsets[row], offsets[row + 1], indices, values, x);
         sum = sum_lanes(lid, sum, WARP, exchange);
         if (lid % WARP == 0)
             update(y, y_start + row, mul(alpha, sum), beta);

@@ -31,7 +31,7 @@ __kernel void csr_spmv_row_per_block(long rows, __global const long *begins, __g
         long row = order ? order[i] : i;
         long begin = order ? begins[i] : offsets[i];
         long end = order ? begin + lengths[i] : offsets[i + 1];
-        ACC sum = sum_of_part(lid, (int)get_local_size(0), begin, end, indices, values, x);
+        ACC sum = sum_of_lane(lid, (int)get_local_size(0), begin, end, indices, values, x);
         sum = sum_lanes(lid, sum, WARP, exchange);
         if (lid % WARP == 0)
             sums[lid / WARP] = sum;

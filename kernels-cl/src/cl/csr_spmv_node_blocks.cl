@@ -26,10 +26,10 @@ typedef struct
 } Run;
 
 // A run, which begins with a word.
-static Run load_run(__global const T *from, int first, ulong policy)
+static Run load_run(__global const T *from, int evicts, ulong policy)
 {
     Run run;
-    load_elements(run.each, from, UNKNOWNS, first, policy);
+    load_elements(run.each, from, UNKNOWNS, evicts, policy);
     return run;
 }
 
