@@ -55,7 +55,7 @@ impl DeviceInfo {
             caps,
             files: kernels_cu::FILES,
             warps_per_group: 8,
-            exchanging_warps: 8,
+            exchanging_warps_per_group: 8,
             cache_bytes,
             local_bytes: DECLARED_BYTES,
             shared_bytes,

@@ -3,8 +3,10 @@
 //! CUDA is not needed to build it. The driver's library (libcuda, of CUDA 12.4 or later) and the compiler's (libnvrtc,
 //! 12 or 13) are loaded at their first use; without them nothing panics: there is a reason instead. Kernels are
 //! compiled for the device's own architecture and cached on disk (see [`CACHE_VARIABLE`]); with the feature `aot` they
-//! are compiled when this crate is built (see [`kernels_cu`]), and libnvrtc is not loaded. The operations are those of
-//! [`sparse_device`].
+//! are compiled when this crate is built (see [`kernels_cu`]), and libnvrtc is not loaded.
+//!
+//! This crate is a driver: memory, programs and launches. The operations, with the choice of their algorithms, are those
+//! of [`sparse_device`] in `op/`; the kernels that they launch are in `kernels_cu`.
 
 mod cache;
 #[doc(hidden)]

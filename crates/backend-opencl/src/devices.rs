@@ -75,7 +75,7 @@ impl DeviceInfo {
                 caps,
                 files,
                 warps_per_group: 1,
-                exchanging_warps: if can_shuffle(&device) { WARPS_THAT_SHUFFLE } else { 1 },
+                exchanging_warps_per_group: if can_shuffle(&device) { WARPS_THAT_SHUFFLE } else { 1 },
                 cache_bytes: cache_bytes(&device)?,
                 local_bytes: device.local_mem_size()? as usize,
                 shared_bytes: 0,

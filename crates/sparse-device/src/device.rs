@@ -170,7 +170,7 @@ impl Device {
 
     /// True if the lanes of a warp exchange values behind barriers in all kernels, and not by shuffles in some.
     pub(crate) fn has_barriers(&self) -> bool {
-        self.properties().exchanging_warps == 1
+        self.properties().exchanging_warps_per_group == 1
     }
 
     /// Compiles a file of kernels, as a check; `defines` are all of its macros.

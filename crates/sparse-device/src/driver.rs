@@ -19,7 +19,7 @@ pub struct Properties {
     /// Warps per work-group in kernels that give a row to a warp.
     pub warps_per_group: usize,
     /// Warps per work-group in kernels whose lanes exchange values; 1 where they do so behind barriers.
-    pub exchanging_warps: usize,
+    pub exchanging_warps_per_group: usize,
     /// Bytes of the largest cache that all work-groups share; 0 if unknown.
     pub cache_bytes: usize,
     /// Bytes of local memory that the kernels of a work-group can declare.

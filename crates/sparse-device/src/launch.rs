@@ -192,7 +192,7 @@ impl<'a> Launch<'a> {
 
     /// [`warps`](Self::warps) of a kernel whose lanes exchange values.
     pub(crate) fn exchanging_warps(self, rows: usize) -> Result<()> {
-        let per_group = self.device.properties().exchanging_warps;
+        let per_group = self.device.properties().exchanging_warps_per_group;
         let groups = rows.min(self.most_warps()).div_ceil(per_group);
         self.groups(groups, per_group * LANES)
     }

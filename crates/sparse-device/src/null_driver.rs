@@ -43,7 +43,7 @@ impl Device {
             caps,
             files,
             warps_per_group,
-            exchanging_warps: warps_per_group,
+            exchanging_warps_per_group: warps_per_group,
             cache_bytes: 0,
             local_bytes: 48 << 10,
             shared_bytes: 1 << 16,

@@ -79,10 +79,7 @@ impl Device {
         options: &PlanOptions,
         (algorithm, pattern): (RowAlgorithm, ColumnPattern),
     ) -> Result<bool> {
-        if options.algorithm.is_some()
-            || options.expected_calls <= 1
-            || self.has_barriers()
-        {
+        if options.algorithm.is_some() || options.expected_calls <= 1 || self.has_barriers() {
             return Ok(false);
         }
         let (properties, limits) = (self.properties(), self.limits());

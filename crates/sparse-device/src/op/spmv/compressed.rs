@@ -94,7 +94,7 @@ impl Device {
         let table = self.offered::<RowAlgorithm>();
         let (algorithm, choice) = self.choose("spmv", options, table, (preferred, reason))?;
         let strategy = match (columns, algorithm) {
-            (Columns::Deltas(deltas), _) => RowStrategy::Deltas(deltas),
+            (Columns::Deltas(deltas), _) => RowStrategy::Delta16(deltas),
             (Columns::Plain(pattern), RowAlgorithm::LengthClasses) => {
                 RowStrategy::LengthClasses(LengthClasses::new(self, a, &lengths, op, pattern)?)
             }

@@ -42,9 +42,9 @@ algorithms! {
 #[derive(Debug)]
 pub enum EllRows {
     /// One work-item per row.
-    ThreadPerRow(Kernel),
+    RowPerThread(Kernel),
     /// This number of lanes per row.
-    VectorPerRow(Kernel, usize),
+    RowPerVector(Kernel, usize),
 }
 
 impl Workspace for EllRows {}
@@ -56,8 +56,8 @@ impl EllRows {
         let defines = Defines::default().index(index).offset(index);
         let kernel = |entry| backend.kernel_of(T::DTYPE, "ell_spmv", entry, defines);
         Ok(match lanes {
-            1 => Self::ThreadPerRow(kernel("ell_spmv_row_per_thread")?),
-            _ => Self::VectorPerRow(kernel("ell_spmv_row_per_vector")?, lanes),
+            1 => Self::RowPerThread(kernel("ell_spmv_row_per_thread")?),
+            _ => Self::RowPerVector(kernel("ell_spmv_row_per_vector")?, lanes),
         })
     }
 
@@ -70,12 +70,12 @@ impl EllRows {
         sums: Option<&RawBuffer>,
     ) -> Result<()> {
         let rows = a.nrows();
-        let (Self::ThreadPerRow(kernel) | Self::VectorPerRow(kernel, _)) = self;
+        let (Self::RowPerThread(kernel) | Self::RowPerVector(kernel, _)) = self;
         let launch = backend.launch(kernel).size(rows).size(a.width()).buffer(a.col_idx());
         let launch = launch.buffer(a.values()).vectors(operands).buffer_or_null(sums);
         match self {
-            Self::ThreadPerRow(_) => launch.items(rows),
-            Self::VectorPerRow(_, lanes) => launch.group_per_row(rows.div_ceil(LANES), lanes * LANES),
+            Self::RowPerThread(_) => launch.items(rows),
+            Self::RowPerVector(_, lanes) => launch.group_per_row(rows.div_ceil(LANES), lanes * LANES),
         }
     }
 }

@@ -21,12 +21,12 @@ const ROWS_AT_ONCE: usize = 64;
 
 /// The kernel, and the order of the rows if the longest go first.
 #[derive(Debug)]
-pub struct BlockPerRow {
+pub struct RowPerBlock {
     kernel: Kernel,
     order: Option<Chunks>,
 }
 
-impl BlockPerRow {
+impl RowPerBlock {
     /// Sorts the rows if they are few.
     pub(super) fn new(
         backend: &Device,
@@ -56,7 +56,7 @@ impl BlockPerRow {
     }
 }
 
-impl Workspace for BlockPerRow {
+impl Workspace for RowPerBlock {
     fn bytes(&self) -> usize {
         self.order.as_ref().map_or(0, Chunks::bytes)
     }

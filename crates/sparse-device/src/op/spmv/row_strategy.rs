@@ -1,6 +1,5 @@
 //! Row strategies: the distribution of the rows of a compressed matrix over work-items.
 
-use super::block_per_row::BlockPerRow;
 use super::choice_by_lengths::lanes_for;
 use super::length_classes::LengthClasses;
 use super::listed_rows::ListedRows;
@@ -10,6 +9,7 @@ use super::plan::Workspace;
 use super::row_algorithm::{RowAlgorithm, SUB_GROUP_FILE};
 use super::row_blocks::BlockedRows;
 use super::row_deltas::{ColumnPattern, RowDeltas};
+use super::row_per_block::RowPerBlock;
 use super::segmented::Segmented;
 use super::sliced_columns::SlicedColumns;
 use crate::lanes::LANES;
@@ -24,24 +24,24 @@ use sparse_core::{Backend, Result};
 #[derive(Debug)]
 pub enum RowStrategy {
     /// One work-item per row.
-    ThreadPerRow(Kernel),
+    RowPerThread(Kernel),
     /// Some lanes per row, of the 32 of a warp.
-    VectorPerRow {
+    RowPerVector {
         /// The kernel for this number of lanes.
         kernel: Kernel,
         /// Lanes per row.
         lanes: usize,
     },
     /// One work-group per row.
-    BlockPerRow(BlockPerRow),
+    RowPerBlock(RowPerBlock),
     /// One sub-group per row.
-    SubGroupPerRow(Kernel),
+    RowPerSubGroup(Kernel),
     /// One warp for each block of neighbouring rows.
     RowBlocks(BlockedRows),
     /// One or several work-items per row, with columns of 16 bits.
-    Deltas(RowDeltas),
+    Delta16(RowDeltas),
     /// Some lanes per row with entries.
-    Listed(ListedRows),
+    ListedRows(ListedRows),
     /// Some lanes, a warp or several work-groups per row, by its length.
     LengthClasses(LengthClasses),
     /// Some lanes per row, with a copy of the columns.
@@ -69,25 +69,25 @@ impl RowStrategy {
         let kernel = |file, entry, defines| backend.kernel_of(a.dtype, file, entry, defines);
         Ok(match algorithm {
             RowAlgorithm::RowPerThread => {
-                Self::ThreadPerRow(kernel("csr_spmv", "csr_spmv_row_per_thread", defines)?)
+                Self::RowPerThread(kernel("csr_spmv", "csr_spmv_row_per_thread", defines)?)
             }
             RowAlgorithm::RowPerVector => {
                 let lanes = lanes_for(a.mean_length());
                 let defines = defines.set("LANES", lanes);
                 let kernel = kernel("csr_spmv_vector", "csr_spmv_row_per_vector", defines)?;
-                Self::VectorPerRow { kernel, lanes }
+                Self::RowPerVector { kernel, lanes }
             }
             RowAlgorithm::RowPerWarp => {
                 let kernel = kernel("csr_spmv", "csr_spmv_row_per_warp", defines)?;
-                Self::VectorPerRow { kernel, lanes: LANES }
+                Self::RowPerVector { kernel, lanes: LANES }
             }
             RowAlgorithm::RowPerSubGroup => {
-                Self::SubGroupPerRow(kernel(SUB_GROUP_FILE, "csr_spmv_row_per_sub_group", defines)?)
+                Self::RowPerSubGroup(kernel(SUB_GROUP_FILE, "csr_spmv_row_per_sub_group", defines)?)
             }
-            RowAlgorithm::RowPerBlock => Self::BlockPerRow(BlockPerRow::new(backend, a, lengths, op)?),
+            RowAlgorithm::RowPerBlock => Self::RowPerBlock(RowPerBlock::new(backend, a, lengths, op)?),
             RowAlgorithm::RowBlocks => Self::RowBlocks(BlockedRows::new(backend, a, lengths, op)?),
-            RowAlgorithm::Delta16 => Self::Deltas(RowDeltas::new(backend, a, op)?),
-            RowAlgorithm::ListedRows => Self::Listed(ListedRows::new(backend, a, lengths, op)?),
+            RowAlgorithm::Delta16 => Self::Delta16(RowDeltas::new(backend, a, op)?),
+            RowAlgorithm::ListedRows => Self::ListedRows(ListedRows::new(backend, a, lengths, op)?),
             RowAlgorithm::LengthClasses => {
                 Self::LengthClasses(LengthClasses::new(backend, a, lengths, op, ColumnPattern::Other)?)
             }
@@ -113,24 +113,24 @@ impl RowStrategy {
     ) -> Result<()> {
         let rows = a.rows;
         match self {
-            Self::ThreadPerRow(kernel) => {
+            Self::RowPerThread(kernel) => {
                 let launch = backend.launch(kernel).size(rows).product(a, operands);
                 match is_wide(a) && !backend.caps().is_cpu {
                     true => launch.exchanging_warps_at_once(rows.div_ceil(LANES)),
                     false => launch.items(rows),
                 }
             }
-            Self::VectorPerRow { kernel, lanes } => {
+            Self::RowPerVector { kernel, lanes } => {
                 let launch = backend.launch(kernel).size(rows).product(a, operands);
                 launch.exchanging_warps(rows.div_ceil(LANES / lanes))
             }
-            Self::SubGroupPerRow(kernel) => {
+            Self::RowPerSubGroup(kernel) => {
                 backend.launch(kernel).size(rows).product(a, operands).items(rows * LANES)
             }
-            Self::BlockPerRow(strategy) => strategy.run(backend, a, operands),
+            Self::RowPerBlock(strategy) => strategy.run(backend, a, operands),
             Self::RowBlocks(strategy) => strategy.run(backend, a, operands),
-            Self::Deltas(strategy) => strategy.run(backend, a, operands),
-            Self::Listed(strategy) => strategy.run(backend, a, operands),
+            Self::Delta16(strategy) => strategy.run(backend, a, operands),
+            Self::ListedRows(strategy) => strategy.run(backend, a, operands),
             Self::LengthClasses(strategy) => strategy.run(backend, a, operands),
             Self::SlicedColumns(strategy) => strategy.run(backend, a, operands),
             Self::NodeBlocks(strategy) => strategy.run(backend, a, operands),
@@ -151,11 +151,11 @@ fn is_wide(a: RawCompressed<'_>) -> bool {
 impl Workspace for RowStrategy {
     fn bytes(&self) -> usize {
         match self {
-            Self::ThreadPerRow(_) | Self::VectorPerRow { .. } | Self::SubGroupPerRow(_) => 0,
-            Self::BlockPerRow(strategy) => strategy.bytes(),
+            Self::RowPerThread(_) | Self::RowPerVector { .. } | Self::RowPerSubGroup(_) => 0,
+            Self::RowPerBlock(strategy) => strategy.bytes(),
             Self::RowBlocks(strategy) => strategy.bytes(),
-            Self::Deltas(strategy) => strategy.bytes(),
-            Self::Listed(strategy) => strategy.bytes(),
+            Self::Delta16(strategy) => strategy.bytes(),
+            Self::ListedRows(strategy) => strategy.bytes(),
             Self::LengthClasses(strategy) => strategy.bytes(),
             Self::SlicedColumns(strategy) => strategy.bytes(),
             Self::NodeBlocks(strategy) => strategy.bytes(),
