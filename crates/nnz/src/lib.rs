@@ -13,15 +13,15 @@
 //! - [`distrib`]: one matrix over several devices or processes, and many matrices compressed by several devices;
 //! - [`foreign`]: arrays of other libraries in a device's memory, by DLPack or the CUDA array interface.
 //!
-//! A matrix in coordinates, as CSR, times a vector, and the system solved back:
+//! A matrix in CSR times a vector, and the system solved back:
 //!
 //! ```
 //! use nnz::{Method, SolveOptions, prelude::*};
 //!
 //! let device = Device::best()?; // or "cuda:0".parse()?
 //! let triplets = [(0, 0, 4.0), (0, 1, 1.0), (1, 0, 1.0), (1, 1, 3.0)];
-//! let coo = Coo::<f64>::from_triplets(2, 2, triplets)?; // `Matrix::read(&device, "a.mtx")?` reads one from a file
-//! let a = Matrix::from_typed(&device, coo)?.to_format(Format::Csr)?;
+//! let a = Csr::<f64>::from_triplets(2, 2, triplets)?; // rows, columns, (row, column, value)
+//! let a = Matrix::from_typed(&device, a)?; // `Matrix::read(&device, "a.mtx")?` reads one from a file
 //! let b = (&a * &Vector::from_slice(&device, &[1.0, 2.0])?)?;
 //! assert_eq!(b.to_vec::<f64>()?, [6.0, 7.0]);
 //!
@@ -37,8 +37,7 @@
 //! use nnz::prelude::*;
 //!
 //! let cpu = Cpu::new()?;
-//! let coo = Coo::<f64>::from_triplets(2, 2, [(0, 0, 4.0), (0, 1, 1.0), (1, 1, 3.0)])?;
-//! let a: Csr<f64> = cpu.convert(&coo, &Duplicates::Sum)?;
+//! let a = Csr::<f64>::from_triplets(2, 2, [(0, 0, 4.0), (0, 1, 1.0), (1, 1, 3.0)])?;
 //! let mut y = [f64::NAN; 2];
 //! cpu.spmv(Op::None, 1.0, &a, &[1.0, 2.0], 0.0, &mut y)?; // beta = 0 never reads y
 //! assert_eq!(y, [6.0, 6.0]);

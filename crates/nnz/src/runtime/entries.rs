@@ -16,6 +16,9 @@ use std::borrow::Cow;
 impl Matrix {
     /// A matrix in COO from (row, column, value) triplets, which stay as they are; values are rounded to `dtype`.
     ///
+    /// For types that are known at run time, whatever they are. If they are known at compile time, make a typed matrix:
+    /// `Matrix::from_typed(&device, Csr::<f64>::from_triplets(rows, columns, triplets)?)`.
+    ///
     /// ```
     /// use nnz::{IndexType, prelude::*};
     /// let entries = [(1, 0, c64::new(3.0, 0.0)), (0, 1, c64::new(0.5, 0.0))];

@@ -2,6 +2,22 @@
 //!
 //! Files are mapped, cut at line ends and parsed by all threads. `docs/matrix-market.md` lists what is accepted and
 //! what is refused.
+//!
+//! | step of reading | module |
+//! |---|---|
+//! | open: a mapped file, or the data lines of a `.gz` file or pipe | `stream`, which collects them by `data_lines` |
+//! | the banner and the size line | `header` |
+//! | the lines of a coordinate file, in parts; checks of the header's claims and of symmetry | `entries` |
+//! | a plain line, as in nearly all files; a short one by words of eight bytes | `plain_lines`; `short_line`, `word` |
+//! | any other line, and the errors of wrong ones | `entries`, by the cursor of `token` |
+//! | a decimal number | `decimal` |
+//! | the elements of an array file | `array` |
+//! | the result | `csr`, `coo`; `triplets` has the arrays that threads fill |
+//! | bytes that arrive over time, as at the server: lines in blocks, parsed meanwhile | `decoder`, with `collector` and `blocks` |
+//! | the part of a file that one of several processes reads | `partition` |
+//! | integers that the type of values would round | `integers` |
+//!
+//! `write` writes files.
 
 mod array;
 mod blocks;

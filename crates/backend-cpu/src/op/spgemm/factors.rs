@@ -58,7 +58,7 @@ impl<'a, I: Index, O: Index> Pattern<'a, I, O> {
     }
 
     /// True if neighbouring rows, by a sample, begin with neighbouring columns.
-    fn is_local(self) -> bool {
+    fn first_columns_stay_near(self) -> bool {
         let rows = (1..self.major()).step_by(self.major() / LOCAL_ROWS + 1);
         let (mut pairs, mut near) = (0, 0);
         for row in rows {
@@ -94,7 +94,7 @@ const NEAR: usize = 16;
 
 impl<'a, I: Index, O: Index> Factors<'a, I, O> {
     pub(super) fn new(left: Pattern<'a, I, O>, right: Pattern<'a, I, O>) -> Self {
-        Self { left, right, fetches: !left.is_local() }
+        Self { left, right, fetches: !left.first_columns_stay_near() }
     }
 
     /// The rows of the right factor whose entries are multiplied in a row of C.

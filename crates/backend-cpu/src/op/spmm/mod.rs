@@ -2,6 +2,15 @@
 //!
 //! Compressed formats are read as they are in their stored direction; for all else the plan has the entries row by row
 //! with the positions of their values ([`RowPattern`]).
+//!
+//! | module | contents |
+//! |---|---|
+//! | `partition`, `part`, `product` | how rows are divided into tasks, and what a task sums |
+//! | `rows`, `groups` | the rows of op(A), and those with the columns of the row before, shifted |
+//! | `block`, `registers…`, `vectors_avx512` | a row times a block of B's columns, in registers |
+//! | `ahead`, `slices`, `nontemporal_stores` | how B is fetched or copied, and how a large C is written |
+//! | `once`, `short_rows`, `across` | products without a plan: A·B, A·B for short rows, Aᵀ·B |
+//! | `thresholds` | the numbers that steer all of this |
 
 #![cfg_attr(
     not(target_arch = "x86_64"),

@@ -37,7 +37,7 @@ pub(super) fn are_short<T: Scalar, I: Index, O: Index>(
         () if have_at_most(thresholds.short_rows) => true,
         () => {
             have_at_most(thresholds.short_rows_in_cache)
-                && (size_of_val(b) <= thresholds.cached_bytes || is_local(a))
+                && (size_of_val(b) <= thresholds.cached_bytes || columns_stay_near(a))
         }
     };
     is_short && longest <= thresholds.segment && size_of_val(c) < thresholds.streamed_bytes
@@ -51,7 +51,7 @@ const NEAR: usize = 16;
 
 /// True if most entries of a sample of rows have columns near those of the row before, as on grids: their rows of B need
 /// not be fetched ahead, however many B has.
-fn is_local<T, I: Index, O: Index>(Lines { offsets, indices, .. }: Lines<'_, T, I, O>) -> bool {
+fn columns_stay_near<T, I: Index, O: Index>(Lines { offsets, indices, .. }: Lines<'_, T, I, O>) -> bool {
     let columns = |row: usize| &indices[offsets[row].as_usize()..offsets[row + 1].as_usize()];
     let rows = offsets.len() - 1;
     let (mut pairs, mut near) = (0, 0);
@@ -220,9 +220,9 @@ mod tests {
 
     #[test]
     fn grids_are_local_and_random_columns_are_not() {
-        assert!(is_local(lines(&stencil_5(70, 70).unwrap())));
-        assert!(is_local(lines(&Csr::identity(5).unwrap())));
-        assert!(!is_local(lines(&uniform(5000, 5000, 5, 1).unwrap())));
-        assert!(is_local(lines(&Csr::from_triplets(0, 3, []).unwrap())));
+        assert!(columns_stay_near(lines(&stencil_5(70, 70).unwrap())));
+        assert!(columns_stay_near(lines(&Csr::identity(5).unwrap())));
+        assert!(!columns_stay_near(lines(&uniform(5000, 5000, 5, 1).unwrap())));
+        assert!(columns_stay_near(lines(&Csr::from_triplets(0, 3, []).unwrap())));
     }
 }

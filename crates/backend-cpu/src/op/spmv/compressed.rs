@@ -3,10 +3,10 @@
 use super::by_length::ByLength;
 use super::members::Members;
 use super::part_sums::PartSums;
-use super::repeated::{Repeated, repeats};
+use super::repeated::Repeated;
 use super::scatter::{CHUNKED_SCATTER, Chunks, Scatter, WorkSplit, chunk_size};
 use super::segmented::Segmented;
-use super::shared_columns::{SharedColumns, shares};
+use super::shared_columns::SharedColumns;
 use super::thresholds::SpmvThresholds;
 use super::{Needs, Prepared, Product, SpmvFormat, TRANSPOSED_PATTERN};
 use crate::Cpu;
@@ -128,13 +128,13 @@ impl<M: Members> SpmvFormat for M {
         let dtype = M::Scalar::DTYPE;
         let is_real = [DType::F32, DType::F64].contains(&dtype);
         let filled = if is_real { filled_lines(self, cpu) } else { 0 };
-        if is_real && repeats(self, filled, cpu) {
+        if is_real && Repeated::pays_off(self, filled, cpu) {
             return Some((
                 CompressedAlgorithm::RepeatedRows,
                 "neighbouring rows have the same columns, one further each".into(),
             ));
         }
-        if is_real && shares(self, filled, cpu) {
+        if is_real && SharedColumns::pays_off(self, filled, cpu) {
             return Some((
                 CompressedAlgorithm::SharedColumns,
                 "neighbouring rows have the same columns".into(),
@@ -192,8 +192,8 @@ impl<M: Members> SpmvFormat for M {
     }
 }
 
-/// Why sums across the ends of rows take less time than rows one by one, if they do: rows are short, or of middle
-/// length but unequal.
+/// The reason why sums across the ends of rows take less time than rows one by one, if they do: rows are short, or of
+/// middle length but unequal.
 fn short_or_unequal<M: Members>(a: &M) -> Option<&'static str> {
     let offsets = || (0..a.members()).map(|k| a.lines(k).offsets);
     let rows: usize = offsets().map(|offsets| offsets.len() - 1).sum();

@@ -2,6 +2,20 @@
 //!
 //! Every format has a native kernel for the direction that it is stored in. For the other direction, and for unsorted
 //! coordinates, the plan has the entries row by row with the positions of their values ([`RowPattern`]).
+//!
+//! | module | contents |
+//! |---|---|
+//! | `compressed` | CSR and CSC: the table of algorithms and the choice (`automatic`), whose numbers are in `thresholds`; `row_per_thread` and `merge_path` |
+//! | `coo`, `ell`, `hyb`, `sell` | the other formats, with their algorithms |
+//! | `repeated` | `repeated_rows`; kernels in `repeated_x86`, and for short rows `shifted_x86` and `transposed_…` |
+//! | `shared_columns` | `shared_columns`; kernels in `shared_columns_x86` |
+//! | `by_length` | `rows_by_length` |
+//! | `segmented` | `segmented_sums`; kernels in `segmented_x86` |
+//! | `scatter` | `chunked_scatter` |
+//! | `gathered` | `transposed_pattern`, `sorted_rows` |
+//! | `row_block`, `long_row` | sums of other rows: 64 neighbouring ones, or a long one |
+//! | `once` | products without a plan, over the caller's arrays |
+//! | `elements_x86`, `lanes_x86`, `masked_x86`, `slab_sums`, `part_sums`, `members` | helpers of several algorithms |
 
 mod by_length;
 mod compressed;

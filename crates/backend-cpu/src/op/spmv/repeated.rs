@@ -49,17 +49,6 @@ pub struct Repeated {
     entries: usize,
 }
 
-/// True if there are so few groups of rows, `filled` of which have entries, that their runs are worth a plan.
-pub(super) fn repeats<M: Members>(a: &M, filled: usize, cpu: &Cpu) -> bool {
-    let SpmvThresholds { rows_of_group, entries_of_repeated_group, .. } = SpmvThresholds::CPU;
-    let most = (filled / rows_of_group).min(a.nnz() / entries_of_repeated_group);
-    has_at_most(a, cpu, most, &|Lines { offsets, indices, .. }, rows| {
-        let goes_on =
-            rows.start > 0 && group_end(offsets, indices, rows.start - 1..rows.start + 1) > rows.start;
-        groups(offsets, indices, rows).count() - usize::from(goes_on)
-    })
-}
-
 /// The number of groups that begin in a range of rows.
 type BeginningGroups<'f, T, I, O> = dyn Fn(&Lines<'_, T, I, O>, Range<usize>) -> usize + Sync + 'f;
 
@@ -194,6 +183,17 @@ impl<'a, I: Index> DistinctRuns<'a, I> {
 }
 
 impl Repeated {
+    /// True if there are so few groups of rows, `filled` of which have entries, that their runs are worth a plan.
+    pub(super) fn pays_off<M: Members>(a: &M, filled: usize, cpu: &Cpu) -> bool {
+        let SpmvThresholds { rows_of_group, entries_of_repeated_group, .. } = SpmvThresholds::CPU;
+        let most = (filled / rows_of_group).min(a.nnz() / entries_of_repeated_group);
+        has_at_most(a, cpu, most, &|Lines { offsets, indices, .. }, rows| {
+            let goes_on =
+                rows.start > 0 && group_end(offsets, indices, rows.start - 1..rows.start + 1) > rows.start;
+            groups(offsets, indices, rows).count() - usize::from(goes_on)
+        })
+    }
+
     pub(super) fn new<M: Members>(a: &M, cpu: &Cpu) -> Self {
         let longest = longest_run(cpu.simd(), size_of::<M::Scalar>());
         let groups_of = |(member, rows): (usize, Range<usize>)| {

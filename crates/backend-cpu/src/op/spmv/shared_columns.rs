@@ -33,19 +33,6 @@ pub struct SharedColumns {
     entries: usize,
 }
 
-/// True if products by groups take less time: groups have 1.5 of the `filled` rows, those with entries, and
-/// `bytes_of_group` of values or more on average.
-pub(super) fn shares<M: Members>(a: &M, filled: usize, cpu: &Cpu) -> bool {
-    // Three rows in two groups.
-    let bytes = a.nnz() * size_of::<M::Scalar>();
-    let most = (filled / 3 * 2).min(bytes / SpmvThresholds::CPU.bytes_of_group);
-    has_at_most(a, cpu, most, &|&Lines { offsets, indices, .. }, rows| {
-        let begins =
-            |row: usize| row == 0 || (offsets[row] != offsets[row + 1] && !follows(offsets, indices, row));
-        rows.filter(|&row| begins(row)).count()
-    }) && (0..a.members()).all(|k| longest_line(a.lines(k).offsets) <= PART_SIZE)
-}
-
 /// True if a row has the columns of the row before.
 fn follows<I: Index, O: Index>(offsets: &[O], indices: &[I], row: usize) -> bool {
     let [before, own, end] = [row - 1, row, row + 1].map(|row| offsets[row].as_usize());
@@ -65,6 +52,20 @@ fn groups<I: Index, O: Index>(offsets: &[O], indices: &[I], rows: Range<usize>) 
 }
 
 impl SharedColumns {
+    /// True if products by groups take less time: groups have 1.5 of the `filled` rows, those with entries, and
+    /// `bytes_of_group` of values or more on average.
+    pub(super) fn pays_off<M: Members>(a: &M, filled: usize, cpu: &Cpu) -> bool {
+        // Three rows in two groups.
+        let bytes = a.nnz() * size_of::<M::Scalar>();
+        let most = (filled / 3 * 2).min(bytes / SpmvThresholds::CPU.bytes_of_group);
+        has_at_most(a, cpu, most, &|&Lines { offsets, indices, .. }, rows| {
+            let begins = |row: usize| {
+                row == 0 || (offsets[row] != offsets[row + 1] && !follows(offsets, indices, row))
+            };
+            rows.filter(|&row| begins(row)).count()
+        }) && (0..a.members()).all(|k| longest_line(a.lines(k).offsets) <= PART_SIZE)
+    }
+
     pub(super) fn new<M: Members>(a: &M, cpu: &Cpu) -> Self {
         let tasks = cpu.map(a.nnz(), chunks_of_rows(a, CHUNK), |(member, rows): (usize, Range<usize>)| {
             let Lines { offsets, indices, .. } = a.lines(member);
