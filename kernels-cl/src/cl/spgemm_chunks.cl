@@ -4,30 +4,36 @@
 // order of A's entries, so that it reads rows of B in parts, and adds them in the order of C's entries, by a list of
 // positions. Rows are those at places `first` up to `end` of an order, or of the matrix. Their entries of A, their
 // entries of C and their products have numbers that run on from row to row. The products of a chunk that an entry of A
-// makes with neighbours in a row of B are a segment; 32 products of a chunk, of one or more segments, are a group. A
-// plan calls these kernels in their order: spgemm_chunks_rows: a_counts[i] and c_counts[i] <- the number of entries of
-// A and of C in the row at place first + i. spgemm_chunks_products: a_rows[j] <- the row of entry j of A, from 0 on;
-// products[j] <- its products. spgemm_chunks_c_entries: a team of `lanes` has an entry of A: c_entries[p] <- the entry
-// of C of product p; counts[e] <- the products of entry e, from zeros. spgemm_chunks_begins: begins[e] <- 1 if a chunk
-// begins with entry e, else 0: where entry e is no neighbour of the last one in C, and where its first product is the
-// first after a multiple of `most_products`. An entry of more than `alone` products is a chunk. `starts` are the
-// products before each entry. spgemm_chunks_bounds: of chunk c, and of the end: chunk_entries[c] and chunk_starts[c] <-
-// the entries and products before; chunk_places[c] <- its place in C. `chunks_before` are the chunks that begin before
-// each entry. spgemm_chunks_segments: a team has an entry of A: counts[j] <- its segments, of up to `lanes` products,
-// or, where there is memory for `segments`, these, with their chunks and lengths. spgemm_chunks_place: a team has one
-// of the segments, which are in the order of their chunks: places[p] <- the entry of C of product p, from the first of
-// the chunk on; writes which products are of a segment (`groups`, from zeros), and `sources`, by which a run finds
-// their factors. spgemm_chunks_positions: a team has a chunk: positions[p] <- the place in local memory of the p-th
-// product in the order of C's entries. spgemm_chunks_runs: runs[r] <- what the products r EACH up to (r + 1) EACH in
-// that order end, from zeros: the entry of the first one in its chunk in the lower half, and in the upper half a bit
-// for each product that is its entry's last. spgemm_chunks_heads: heads[c] <- where all of this is for chunk c. A run
-// of the plan calls one: spgemm_chunks_sum: a work-group has a chunk. First its work-items write the products to local
-// memory. Then each adds EACH of them, by their positions, and passes the sum of an entry that it does not end to the
-// work-item that ends it. Reads heads, groups, sources, factors, positions and runs once; writes C once. Macros:
-// SCALAR, IDX, OFF, BLOCK (work-items of sum), EACH = 16, 8 or 4 (products of a work-item, in 64 bytes). Launch: any
-// number of work-groups, of BLOCK for sum, of 32 for positions, of any size for rows, products, begins, bounds, runs
-// and heads; others of `lanes`, up to 32, which are a team. A chunk has up to EACH * BLOCK products, unless it has a
-// single entry.
+// makes with neighbours in a row of B are a segment; 32 products of a chunk, of one or more segments, are a group.
+// A plan calls these kernels in their order:
+// spgemm_chunks_rows: a_counts[i] and c_counts[i] <- the number of entries of A and of C in the row at place first + i.
+// spgemm_chunks_products: a_rows[j] <- the row of entry j of A, from 0 on; products[j] <- its products.
+// spgemm_chunks_c_entries: a team of `lanes` has an entry of A: c_entries[p] <- the entry of C of product p; counts[e]
+// <- the products of entry e, from zeros.
+// spgemm_chunks_begins: begins[e] <- 1 if a chunk begins with entry e, else 0: where entry e is no neighbour of the
+// last one in C, and where its first product is the first after a multiple of `most_products`. An entry of more than
+// `alone` products is a chunk. `starts` are the products before each entry.
+// spgemm_chunks_bounds: of chunk c, and of the end: chunk_entries[c] and chunk_starts[c] <- the entries and products
+// before; chunk_places[c] <- its place in C. `chunks_before` are the chunks that begin before each entry.
+// spgemm_chunks_segments: a team has an entry of A: counts[j] <- its segments, of up to `lanes` products, or, where
+// there is memory for `segments`, these, with their chunks and lengths.
+// spgemm_chunks_place: a team has one of the segments, which are in the order of their chunks: places[p] <- the entry
+// of C of product p, from the first of the chunk on; writes which products are of a segment (`groups`, from zeros), and
+// `sources`, by which a run finds their factors.
+// spgemm_chunks_positions: a team has a chunk: positions[p] <- the place in local memory of the p-th product in the
+// order of C's entries.
+// spgemm_chunks_runs: runs[r] <- what the products r EACH up to (r + 1) EACH in that order end, from zeros: the entry
+// of the first one in its chunk in the lower half, and in the upper half a bit for each product that is its entry's
+// last.
+// spgemm_chunks_heads: heads[c] <- where all of this is for chunk c.
+// A run of the plan calls one:
+// spgemm_chunks_sum: a work-group has a chunk. First its work-items write the products to local memory. Then each adds
+// EACH of them, by their positions, and passes the sum of an entry that it does not end to the work-item that ends it.
+// Reads heads, groups, sources, factors, positions and runs once; writes C once.
+// Macros: SCALAR, IDX, OFF, BLOCK (work-items of sum), EACH = 16, 8 or 4 (products of a work-item, in 64 bytes).
+// Launch: any number of work-groups, of BLOCK for sum, of 32 for positions, of any size for rows, products, begins,
+// bounds, runs and heads; others of `lanes`, up to 32, which are a team. A chunk has up to EACH * BLOCK products,
+// unless it has a single entry.
 #include "scalar.clh"
 #include "index.clh"
 #define SORTED IDX

@@ -4,30 +4,36 @@
 // A's entries, so that it reads rows of B in parts, and adds them in the order of C's entries, by a list of positions.
 // Rows are those at places `first` up to `end` of an order, or of the matrix. Their entries of A, their entries of C
 // and their products have numbers that run on from row to row. The products of a chunk that an entry of A makes with
-// neighbours in a row of B are a segment; 32 products of a chunk, of one or more segments, are a group. A plan calls
-// these kernels in their order: spgemm_chunks_rows: a_counts[i] and c_counts[i] <- the number of entries of A and of C
-// in the row at place first + i. spgemm_chunks_products: a_rows[j] <- the row of entry j of A, from 0 on; products[j]
-// <- its products. spgemm_chunks_c_entries: a team of `lanes` has an entry of A: c_entries[p] <- the entry of C of
-// product p; counts[e] <- the products of entry e, from zeros. spgemm_chunks_begins: begins[e] <- 1 if a chunk begins
-// with entry e, else 0: where entry e is no neighbour of the last one in C, and where its first product is the first
-// after a multiple of `most_products`. An entry of more than `alone` products is a chunk. `starts` are the products
-// before each entry. spgemm_chunks_bounds: of chunk c, and of the end: chunk_entries[c] and chunk_starts[c] <- the
-// entries and products before; chunk_places[c] <- its place in C. `chunks_before` are the chunks that begin before each
-// entry. spgemm_chunks_segments: a team has an entry of A: counts[j] <- its segments, of up to `lanes` products, or,
-// where there is memory for `segments`, these, with their chunks and lengths. spgemm_chunks_place: a team has one of
-// the segments, which are in the order of their chunks: places[p] <- the entry of C of product p, from the first of the
-// chunk on; writes which products are of a segment (`groups`, from zeros), and `sources`, by which a run finds their
-// factors. spgemm_chunks_positions: a warp has a chunk: positions[p] <- the place in shared memory of the p-th product
-// in the order of C's entries. spgemm_chunks_runs: runs[r] <- what the products r EACH up to (r + 1) EACH in that order
-// end, from zeros: the entry of the first one in its chunk in the lower half, and in the upper half a bit for each
-// product that is its entry's last. spgemm_chunks_heads: heads[c] <- where all of this is for chunk c, so that a run
-// waits for one load before others. A run of the plan calls one: spgemm_chunks_sum: a block has a chunk. First a warp
-// has a group after the other, and keeps the products in shared memory; then a thread adds EACH of them, by their
-// positions, and what it has left of an entry goes to the thread that ends this entry. Reads heads, groups, sources,
-// factors, positions and runs once; writes C once. Macros: SCALAR, IDX, OFF, BLOCK (threads of sum), EACH = 16, 8 or 4
-// (products of a thread, in 64 bytes), AHEAD = 4 (groups that a warp loads at once), MIN_BLOCKS = 4 or 5.   Launch: any
-// number of blocks, of BLOCK threads for sum, of 32 for positions, of a multiple of 32 for others, `lanes` a power of
-// two up to 32. A chunk has up to EACH * BLOCK products, unless it has a single entry.
+// neighbours in a row of B are a segment; 32 products of a chunk, of one or more segments, are a group.
+// A plan calls these kernels in their order:
+// spgemm_chunks_rows: a_counts[i] and c_counts[i] <- the number of entries of A and of C in the row at place first + i.
+// spgemm_chunks_products: a_rows[j] <- the row of entry j of A, from 0 on; products[j] <- its products.
+// spgemm_chunks_c_entries: a team of `lanes` has an entry of A: c_entries[p] <- the entry of C of product p; counts[e]
+// <- the products of entry e, from zeros.
+// spgemm_chunks_begins: begins[e] <- 1 if a chunk begins with entry e, else 0: where entry e is no neighbour of the
+// last one in C, and where its first product is the first after a multiple of `most_products`. An entry of more than
+// `alone` products is a chunk. `starts` are the products before each entry.
+// spgemm_chunks_bounds: of chunk c, and of the end: chunk_entries[c] and chunk_starts[c] <- the entries and products
+// before; chunk_places[c] <- its place in C. `chunks_before` are the chunks that begin before each entry.
+// spgemm_chunks_segments: a team has an entry of A: counts[j] <- its segments, of up to `lanes` products, or, where
+// there is memory for `segments`, these, with their chunks and lengths.
+// spgemm_chunks_place: a team has one of the segments, which are in the order of their chunks: places[p] <- the entry
+// of C of product p, from the first of the chunk on; writes which products are of a segment (`groups`, from zeros), and
+// `sources`, by which a run finds their factors.
+// spgemm_chunks_positions: a warp has a chunk: positions[p] <- the place in shared memory of the p-th product in the
+// order of C's entries.
+// spgemm_chunks_runs: runs[r] <- what the products r EACH up to (r + 1) EACH in that order end, from zeros: the entry
+// of the first one in its chunk in the lower half, and in the upper half a bit for each product that is its entry's
+// last.
+// spgemm_chunks_heads: heads[c] <- where all of this is for chunk c, so that a run waits for one load before others.
+// A run of the plan calls one:
+// spgemm_chunks_sum: a block has a chunk. First a warp has a group after the other, and keeps the products in shared
+// memory; then a thread adds EACH of them, by their positions, and what it has left of an entry goes to the thread that
+// ends this entry. Reads heads, groups, sources, factors, positions and runs once; writes C once.
+// Macros: SCALAR, IDX, OFF, BLOCK (threads of sum), EACH = 16, 8 or 4 (products of a thread, in 64 bytes), AHEAD = 4
+// (groups that a warp loads at once), MIN_BLOCKS = 4 or 5.
+// Launch: any number of blocks, of BLOCK threads for sum, of 32 for positions, of a multiple of 32 for others, `lanes`
+// a power of two up to 32. A chunk has up to EACH * BLOCK products, unless it has a single entry.
 #ifndef MIN_BLOCKS
 #define MIN_BLOCKS (sizeof(ACC) > 8 ? 4 : 5)
 #endif
