@@ -1,4 +1,4 @@
-//! Where operations run: tasks, threads, jobs and merged products.
+//! Execution of operations: tasks, threads, jobs and merged products.
 
 pub(crate) mod jobs;
 pub(crate) mod merge;

@@ -45,7 +45,7 @@ const LONG: usize = 3 * SMALLEST[1];
 /// The place of each product in its row of C; those of long rows are in chunks.
 #[derive(Debug)]
 pub(super) struct Places {
-    /// Where the row of B of each entry of A begins and ends.
+    /// The start and the end of the row of B of each entry of A.
     b_rows: RawBuffer,
     /// The number of products before each row that has places.
     starts: Arc<Buffer<i64>>,
@@ -157,7 +157,7 @@ impl Places {
     }
 }
 
-/// Where the row of B of each entry of A begins and ends.
+/// The start and the end of the row of B of each entry of A.
 pub(super) fn find_b_rows(backend: &Device, factors: Factors<'_>) -> Result<RawBuffer> {
     let Factors { left, right } = factors;
     let b_rows = backend.allocate_raw(2 * left.indices.len, right.offsets.element_bytes)?;

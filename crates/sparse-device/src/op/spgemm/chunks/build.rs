@@ -107,7 +107,7 @@ impl ChunkBounds {
     }
 }
 
-/// Where each chunk begins.
+/// The starts of chunks: in entries of C, in products, and in C's values.
 struct ChunkStarts {
     count: usize,
     /// The entries of C before each chunk, and of all.
@@ -156,7 +156,7 @@ impl Segments {
 struct ChunkRows<'a> {
     backend: &'a Device,
     factors: Factors<'a>,
-    /// Where the row of B of each entry of A begins and ends.
+    /// The start and the end of the row of B of each entry of A.
     b_rows: RawBuffer,
     bins: &'a RowBins,
     /// Their places in the order of bins.

@@ -91,15 +91,15 @@ pub(super) struct Chunks {
     count: usize,
     /// The work-items that have a chunk.
     lanes: usize,
-    /// Where the lists of each chunk begin, and its entries of C.
+    /// The starts of each chunk's lists, and its entries of C.
     heads: RawBuffer,
-    /// Where a run keeps the products of each entry.
+    /// The positions in shared memory of the products of each entry.
     positions: RawBuffer,
-    /// Which products are the last ones of an entry.
+    /// For each work-item the entry of its first product, and a bit for each product that is the last of its entry.
     runs: RawBuffer,
     /// The segments that the products of each group are of.
     groups: RawBuffer,
-    /// Where the factors of each segment are.
+    /// The positions of the factors of each segment.
     sources: RawBuffer,
     kernel: Kernel,
 }

@@ -149,7 +149,7 @@ impl ProductBlocks<'_> {
         Ok((lists, starts))
     }
 
-    /// Where each block is in C, whose rows begin at `offsets`.
+    /// The position and the stride of each block in C, whose rows begin at `offsets`.
     pub(super) fn heads(&self, offsets: &RawBuffer) -> Result<RawBuffer> {
         let FactorBlocks { backend, factors, nodes, .. } = self.factors;
         let left = factors.left;

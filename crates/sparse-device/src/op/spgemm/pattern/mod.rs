@@ -236,7 +236,7 @@ impl<'a> PatternSearch<'a> {
 }
 
 impl<'a> Launch<'a> {
-    /// Where the columns of rows go, and their numbers.
+    /// Adds the buffers for the columns of rows and for their numbers.
     fn found(self, found: Option<ColumnBuffer<'a>>, counts: Option<&'a RawBuffer>) -> Self {
         let (starts, columns) = found.map(|found| (&**found.starts, found.columns)).unzip();
         self.buffer_or_null(starts).buffer_or_null(counts).buffer_or_null(columns)
