@@ -1,10 +1,11 @@
-//! What HTTP asks of a server, on sockets: headers that two programs may understand in two ways.
+//! What HTTP asks of a server, on sockets: headers that two programs may understand in two ways, and bodies that pause.
 
-use super::common::{MTX, Response, Running, read};
+use super::common::{MTX, NPY, NPZ, Response, Running, mtx, npy, read};
 use super::matrix;
 use sparse_server::{Config, Scope, new_token};
 use std::io::Write;
 use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
 
 const CLOSE: &str = "Connection: close\r\n";
 
@@ -74,4 +75,45 @@ fn requests_that_may_be_understood_in_two_ways_are_refused() {
         let answer = put(headers, &format!("{chunk}{next}")).expect(201);
         assert!(!answer.text().contains("HTTP/1.1"), "{headers}: {}", answer.text());
     }
+}
+
+#[test]
+fn bodies_are_taken_as_they_are_once_many_others_fill_the_buffers() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Running::start(Config::new(data.path(), 64 << 20));
+    let n = 60_000;
+    let start = |request: &str, media: &str, length: usize, first: &[u8]| {
+        let mut stream = TcpStream::connect(server.address).unwrap();
+        let head = format!(
+            "{request} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n{media}\r\nContent-Length: {length}\r\n\r\n",
+            server.address
+        );
+        stream.write_all(head.as_bytes()).unwrap();
+        stream.write_all(first).unwrap();
+        stream
+    };
+    let entries: Vec<_> = (0..n).map(|k| (k, k, 2.0)).collect();
+    server.send("PUT /v1/matrices/a", &[MTX], &mtx(n, n, &entries)).expect(201);
+    let archive =
+        server.send("GET /v1/matrices/a/data", &["Accept: application/x-npz"], &[]).expect(200).body;
+    let x: Vec<f64> = (0..n).map(|k| k as f64).collect();
+    let operand = npy(&[n], &x);
+
+    // They have a megabyte each, and more than there may be of such buffers.
+    let (put, spmv) = ("PUT /v1/matrices/b", "POST /v1/matrices/a/spmv");
+    let pausing: Vec<_> = (0..48).map(|_| start(spmv, NPY, 1_000_000, &operand[..400_000])).collect();
+    std::thread::sleep(Duration::from_millis(300));
+    for (request, media, body) in [(put, MTX, mtx(n, n, &entries)), (put, NPZ, archive), (spmv, NPY, operand)]
+    {
+        // Few bytes come first, by which no kind of file is known.
+        let mut stream = start(request, media, body.len(), &body[..10]);
+        std::thread::sleep(Duration::from_millis(50));
+        stream.write_all(&body[10..]).unwrap();
+        let answer = read(&mut stream).expect("an answer");
+        match request == spmv {
+            true => assert!(answer.array().iter().zip(&x).all(|(y, x)| *y == 2.0 * x)),
+            false => assert_eq!(answer.expect(201).json()["nnz"], n),
+        }
+    }
+    drop(pausing);
 }
