@@ -1,5 +1,6 @@
-//! Reasons why a server does not start.
+//! Reasons why a server does not start, and the texts of errors.
 
+use std::error::Error;
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -64,4 +65,12 @@ impl StartError {
     pub(crate) fn file(path: impl Into<PathBuf>, reason: impl ToString) -> Self {
         Self::File { path: path.into(), reason: reason.to_string() }
     }
+}
+
+/// The text of an error and of all its causes: that of a connection says little without them.
+pub(crate) fn with_causes(error: &(dyn Error + 'static)) -> String {
+    let causes = std::iter::successors(Some(error), |&error| error.source());
+    let mut reasons: Vec<_> = causes.map(ToString::to_string).collect();
+    reasons.dedup();
+    reasons.join(": ")
 }

@@ -1,6 +1,7 @@
 //! The server: accepts connections, and finishes what is in flight when it stops.
 
 use crate::config::Config;
+use crate::connection::layered::Layered;
 use crate::connection::lingering::{Lingering, Unfinished};
 use crate::connection::slow_clients::Trickle;
 use crate::connection::write_timeout::WriteTimeout;
@@ -217,12 +218,13 @@ impl Server {
             let link = self.front_end.metrics.link.clone();
             let tls = self.tls.as_ref().map(|tls| tls.acceptor());
             tokio::spawn(async move {
-                let stream = WriteTimeout::new(stream, idle_time, least_rate);
+                let stream = Layered::new(stream, WriteTimeout::new(idle_time, least_rate));
+                let trickle = Trickle::new(link);
                 match tls {
-                    None => serve(Trickle::new(stream, link), router, watcher, header_time).await,
+                    None => serve(Layered::new(stream, trickle), router, watcher, header_time).await,
                     Some(tls) => match timeout(header_time, tls.accept(stream)).await {
                         Ok(Ok(stream)) => {
-                            serve(Trickle::new(stream, link), router, watcher, header_time).await
+                            serve(Layered::new(stream, trickle), router, watcher, header_time).await
                         }
                         Ok(Err(error)) => tracing::debug!("TLS: {error}"),
                         Err(_) => tracing::debug!("TLS: the handshake takes too long"),
@@ -275,12 +277,14 @@ async fn accept(listener: &TcpListener, permits: Arc<Semaphore>) -> Option<(TcpS
     }
 }
 
-async fn serve<S>(stream: Trickle<S>, router: Router, watcher: Watcher, header_time: Duration)
-where
-    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-{
+async fn serve(
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    router: Router,
+    watcher: Watcher,
+    header_time: Duration,
+) {
     let unfinished = Unfinished::default();
-    let stream = Lingering::new(stream, unfinished.clone());
+    let stream = Layered::new(stream, Lingering::new(unfinished.clone()));
     let router = TowerToHyperService::new(router);
     let service = service_fn(move |request: Request<Incoming>| {
         let (answer, unfinished) = (router.call(request), unfinished.clone());

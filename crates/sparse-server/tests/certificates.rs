@@ -155,14 +155,16 @@ fn servers_refuse_clients_that_cannot_show_who_they_are() {
             "{refused}"
         );
     }
-    refusal(&client(running.address, &lab, &authority));
-    for pair in [
-        stranger.sign("unknown", None, VALID),
-        authority.sign("late", None, EXPIRED),
-        server,
-        (known.0.clone(), authority.sign("next", None, VALID).1),
+    let without = refusal(&client(running.address, &lab, &authority));
+    assert!(without.contains("CertificateRequired"), "{without}");
+    for (pair, reason) in [
+        (stranger.sign("unknown", None, VALID), "UnknownCA"),
+        (authority.sign("late", None, EXPIRED), "CertificateExpired"),
+        (server, "UnsupportedCertificate"),
+        ((known.0.clone(), authority.sign("next", None, VALID).1), ""),
     ] {
-        refusal(&with(&lab, pair));
+        let refused = refusal(&with(&lab, pair));
+        assert!(refused.contains(reason), "{refused}");
     }
     let missing = refusal(&with(&lab, (folder.path().join("none.pem"), known.1)));
     assert!(missing.contains("none.pem"), "{missing}");

@@ -5,6 +5,7 @@ mod local;
 mod resumable;
 
 use crate::answer::SOLUTION;
+use crate::error::with_causes;
 use crate::security::tls::{self, ClientFiles};
 use crate::upload::RESULT_ARRAY;
 use axum::body::Body;
@@ -17,6 +18,7 @@ use hyper_util::rt::TokioIo;
 #[cfg(unix)]
 pub use local::name_in;
 use serde_json::Value;
+use std::error::Error;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use tokio::io::{AsyncRead, AsyncSeekExt, AsyncWrite};
@@ -256,8 +258,8 @@ async fn refused(status: StatusCode, body: Incoming) -> ClientError {
     ClientError::Refused { status: status.as_u16(), detail }
 }
 
-fn connection(error: impl ToString) -> ClientError {
-    ClientError::Connection(error.to_string())
+fn connection(error: impl Into<Box<dyn Error + Send + Sync>>) -> ClientError {
+    ClientError::Connection(with_causes(&*error.into()))
 }
 
 fn file(path: &Path, error: impl ToString) -> ClientError {

@@ -4,7 +4,8 @@
 //! then learns that, and not the answer. So the server ends its own direction, and reads and discards what comes until
 //! the client closes the connection, too (RFC 9112, section 9.6).
 
-use std::io::{self, IoSlice};
+use super::layered::Layer;
+use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -41,11 +42,10 @@ impl Unfinished {
     }
 }
 
-/// A stream whose shutdown waits for the end of the other direction, and discards what comes before it, if a request is
-/// unfinished or bytes wait to be read. It does not wait where there is no answer, as for a header that came too slowly.
+/// Lets the shutdown of a stream wait for the end of the other direction, and discards what comes before it, if a request
+/// is unfinished or bytes wait to be read. It does not wait where there is no answer, as for a header that came too slowly.
 #[derive(Debug)]
-pub(crate) struct Lingering<S> {
-    stream: S,
+pub(crate) struct Lingering {
     unfinished: Unfinished,
     /// True if bytes were sent since the last request began.
     is_answered: bool,
@@ -61,17 +61,17 @@ struct Discarding {
     end: Instant,
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin> Lingering<S> {
-    pub(crate) fn new(stream: S, unfinished: Unfinished) -> Self {
-        Self { stream, unfinished, is_answered: false, times: TIMES, discarding: None }
+impl Lingering {
+    pub(crate) fn new(unfinished: Unfinished) -> Self {
+        Self { unfinished, is_answered: false, times: TIMES, discarding: None }
     }
 
     /// Ready once the client has closed the connection, or has had enough time to.
-    fn poll_discard(&mut self, context: &mut Context<'_>) -> Poll<()> {
+    fn poll_discard(&mut self, stream: &mut (impl AsyncRead + Unpin), context: &mut Context<'_>) -> Poll<()> {
         let mut part = [0; PART];
         loop {
             let mut buffer = ReadBuf::new(&mut part);
-            let read = Pin::new(&mut self.stream).poll_read(context, &mut buffer);
+            let read = Pin::new(&mut *stream).poll_read(context, &mut buffer);
             let has_bytes = !buffer.filled().is_empty();
             match read {
                 Poll::Ready(Ok(())) if has_bytes => (),
@@ -106,71 +106,46 @@ impl Discarding {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Lingering<S> {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        let before = buffer.filled().len();
-        ready!(Pin::new(&mut self.stream).poll_read(context, buffer))?;
-        if buffer.filled().len() > before {
+impl<S: AsyncRead + AsyncWrite + Unpin> Layer<S> for Lingering {
+    fn after_read(&mut self, bytes: usize) {
+        if bytes > 0 {
             self.is_answered &= self.unfinished.is_set();
             self.unfinished.set(true);
         }
-        Poll::Ready(Ok(()))
     }
-}
 
-impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Lingering<S> {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
+    fn after_write(
+        &mut self,
+        _: &S,
+        written: Poll<io::Result<usize>>,
+        _: &mut Context<'_>,
     ) -> Poll<io::Result<usize>> {
-        let written = ready!(Pin::new(&mut self.stream).poll_write(context, bytes))?;
-        self.is_answered |= written > 0;
-        Poll::Ready(Ok(written))
+        self.is_answered |= matches!(written, Poll::Ready(Ok(1..)));
+        written
     }
 
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(context)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+    fn poll_shutdown(&mut self, stream: &mut S, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         if self.discarding.is_none() {
-            ready!(Pin::new(&mut self.stream).poll_shutdown(context))?;
+            ready!(Pin::new(&mut *stream).poll_shutdown(context))?;
         }
-        if self.is_answered { self.poll_discard(context).map(Ok) } else { Poll::Ready(Ok(())) }
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        slices: &[IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        let written = ready!(Pin::new(&mut self.stream).poll_write_vectored(context, slices))?;
-        self.is_answered |= written > 0;
-        Poll::Ready(Ok(written))
+        if self.is_answered { self.poll_discard(stream, context).map(Ok) } else { Poll::Ready(Ok(())) }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
+    use crate::connection::layered::Layered;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
 
     const SHORT: Times = Times { pause: Duration::from_secs(1), longest: Duration::from_secs(2) };
 
-    fn lingering(is_unfinished: bool) -> (tokio::io::DuplexStream, Lingering<tokio::io::DuplexStream>) {
+    fn lingering(is_unfinished: bool) -> (DuplexStream, Layered<DuplexStream, Lingering>) {
         let (client, server) = duplex(64);
         let unfinished = Unfinished::default();
         unfinished.set(is_unfinished);
-        (client, Lingering { times: SHORT, is_answered: true, ..Lingering::new(server, unfinished) })
+        let layer = Lingering { times: SHORT, is_answered: true, ..Lingering::new(unfinished) };
+        (client, Layered::new(server, layer))
     }
 
     #[tokio::test]

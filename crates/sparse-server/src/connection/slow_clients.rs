@@ -1,11 +1,12 @@
 //! Connections of clients, some of which send a few bytes at a time.
 
+use super::layered::Layer;
 use crate::observability::metrics::Link;
-use std::io::{self, IoSlice};
+use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::io::AsyncWrite;
 use tokio::time::{Sleep, sleep};
 
 /// Bytes of a read that counts as small: no request has fewer.
@@ -15,93 +16,64 @@ const SEVERAL: u32 = 4;
 /// Time before the next read: 500 clients that send a byte each 50 ms are read from 1000 times a second, not 10 000.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// A stream that is read less often while its bytes come one by one: each read costs as much as one of many bytes, and
+/// Lets a stream be read less often while its bytes come one by one: each read costs as much as one of many bytes, and
 /// the system gathers those that come meanwhile. With TLS it reads what was decrypted, since a byte has a record of 23.
 /// Its bytes are counted.
 #[derive(Debug)]
-pub(crate) struct Trickle<S> {
-    stream: S,
+pub(crate) struct Trickle {
     link: Link,
     /// Small reads since the last one that was not.
     small_reads: u32,
     pause: Option<Pin<Box<Sleep>>>,
 }
 
-impl<S> Trickle<S> {
-    pub(crate) fn new(stream: S, link: Link) -> Self {
-        Self { stream, link, small_reads: 0, pause: None }
+impl Trickle {
+    pub(crate) fn new(link: Link) -> Self {
+        Self { link, small_reads: 0, pause: None }
+    }
+}
+
+impl<S: AsyncWrite + Unpin> Layer<S> for Trickle {
+    fn poll_before_read(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        if let Some(pause) = &mut self.pause {
+            ready!(pause.as_mut().poll(context));
+            self.pause = None;
+        }
+        Poll::Ready(())
     }
 
-    fn count(&mut self, bytes: usize) {
+    fn after_read(&mut self, bytes: usize) {
         self.link.received.inc_by(bytes as u64);
         self.small_reads = if (1..SMALL).contains(&bytes) { self.small_reads + 1 } else { 0 };
         if self.small_reads >= SEVERAL {
             self.pause = Some(Box::pin(sleep(PAUSE)));
         }
     }
-}
 
-impl<S: AsyncRead + Unpin> AsyncRead for Trickle<S> {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        if let Some(pause) = &mut self.pause {
-            ready!(pause.as_mut().poll(context));
-            self.pause = None;
+    fn after_write(
+        &mut self,
+        _: &S,
+        written: Poll<io::Result<usize>>,
+        _: &mut Context<'_>,
+    ) -> Poll<io::Result<usize>> {
+        if let Poll::Ready(Ok(bytes)) = written {
+            self.link.sent.inc_by(bytes as u64);
         }
-        let before = buffer.filled().len();
-        ready!(Pin::new(&mut self.stream).poll_read(context, buffer))?;
-        self.count(buffer.filled().len() - before);
-        Poll::Ready(Ok(()))
-    }
-}
-
-impl<S: AsyncWrite + Unpin> AsyncWrite for Trickle<S> {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        let sent = ready!(Pin::new(&mut self.stream).poll_write(context, bytes))?;
-        self.link.sent.inc_by(sent as u64);
-        Poll::Ready(Ok(sent))
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(context)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(context)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        slices: &[IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        let sent = ready!(Pin::new(&mut self.stream).poll_write_vectored(context, slices))?;
-        self.link.sent.inc_by(sent as u64);
-        Poll::Ready(Ok(sent))
+        written
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::connection::layered::Layered;
     use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
 
     #[tokio::test]
     async fn reads_wait_after_several_small_ones_alone() {
         let (mut client, server) = duplex(1024);
         let link = Link::default();
-        let (mut server, mut sent) = (Trickle::new(server, link.clone()), 0);
+        let (mut server, mut sent) = (Layered::new(server, Trickle::new(link.clone())), 0);
         let large = [0; SMALL];
         for (part, reads) in [(&large[..], 9), (b"a", SEVERAL), (b"ab", 1), (&large, 1), (b"a", SEVERAL - 1)]
         {
@@ -110,7 +82,7 @@ mod tests {
                 sent += part.len() as u64;
                 assert_eq!(server.read(&mut [0; 1024]).await.unwrap(), part.len());
                 let is_slow = part.len() < SMALL && (read == SEVERAL || part == b"ab");
-                assert_eq!(server.pause.is_some(), is_slow, "read {read} of {part:?}");
+                assert_eq!(server.layer.pause.is_some(), is_slow, "read {read} of {part:?}");
             }
         }
         server.write_all(b"answer").await.unwrap();

@@ -4,18 +4,17 @@
 //! gone. At 30 KB/s that takes longer than a client may pause, so that the time between two writes says nothing of it:
 //! what counts are the bytes that leave the system's queue.
 
-use std::io::{self, IoSlice};
+use super::layered::Layer;
+use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep, sleep};
 
-/// A connection whose writes fail once the client has taken too few bytes in a while.
+/// Lets the writes of a connection fail once the client has taken too few bytes in a while.
 #[derive(Debug)]
 pub(crate) struct WriteTimeout {
-    stream: TcpStream,
     time: Duration,
     /// The bytes that a client must take in that time.
     least_bytes: u64,
@@ -31,15 +30,18 @@ struct Wait {
 }
 
 impl WriteTimeout {
-    /// A connection whose client must take `least_rate` bytes per second, looked at after each `time`.
-    pub(crate) fn new(stream: TcpStream, time: Duration, least_rate: u64) -> Self {
+    /// The limit of a client that must take `least_rate` bytes per second, looked at after each `time`.
+    pub(crate) fn new(time: Duration, least_rate: u64) -> Self {
         let least_bytes = (least_rate as f64 * time.as_secs_f64()) as u64;
-        Self { stream, time, least_bytes: least_bytes.max(1), wait: None }
+        Self { time, least_bytes: least_bytes.max(1), wait: None }
     }
+}
 
-    /// The result of a write, which fails if it has waited while the client took too few bytes.
-    fn limited(
+impl Layer<TcpStream> for WriteTimeout {
+    /// Fails if the write has waited while the client took too few bytes.
+    fn after_write(
         &mut self,
+        stream: &TcpStream,
         written: Poll<io::Result<usize>>,
         context: &mut Context<'_>,
     ) -> Poll<io::Result<usize>> {
@@ -47,7 +49,7 @@ impl WriteTimeout {
             self.wait = None;
             return written;
         }
-        let Self { stream, time, least_bytes, wait } = self;
+        let Self { time, least_bytes, wait } = self;
         let wait =
             wait.get_or_insert_with(|| Wait { end: Box::pin(sleep(*time)), unsent: unsent_bytes(stream) });
         while wait.end.as_mut().poll(context).is_ready() {
@@ -79,58 +81,17 @@ fn unsent_bytes(_: &TcpStream) -> Option<u64> {
     None
 }
 
-impl AsyncRead for WriteTimeout {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(context, buffer)
-    }
-}
-
-impl AsyncWrite for WriteTimeout {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        let written = Pin::new(&mut self.stream).poll_write(context, bytes);
-        self.limited(written, context)
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(context)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(context)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        slices: &[IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        let written = Pin::new(&mut self.stream).poll_write_vectored(context, slices);
-        self.limited(written, context)
-    }
-}
-
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
+    use crate::connection::layered::Layered;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     use tokio::net::TcpSocket;
 
     const TIME: Duration = Duration::from_millis(200);
 
     /// A connection that holds megabytes which its client, the second, has not read.
-    async fn connection() -> (WriteTimeout, TcpStream) {
+    async fn connection() -> (Layered<TcpStream, WriteTimeout>, TcpStream) {
         let listener = TcpSocket::new_v4().unwrap();
         listener.set_send_buffer_size(2 << 20).unwrap();
         listener.bind("127.0.0.1:0".parse().unwrap()).unwrap();
@@ -139,7 +100,7 @@ mod tests {
         client.set_recv_buffer_size(64 << 10).unwrap();
         let client = client.connect(listener.local_addr().unwrap()).await.unwrap();
         let (stream, _) = listener.accept().await.unwrap();
-        (WriteTimeout::new(stream, TIME, 1024), client)
+        (Layered::new(stream, WriteTimeout::new(TIME, 1024)), client)
     }
 
     #[tokio::test]

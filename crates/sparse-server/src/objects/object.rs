@@ -12,7 +12,7 @@ use nnz::io::FileKind;
 use serde::Serialize;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// One version of an object, which never changes.
 #[derive(Debug)]
@@ -27,6 +27,8 @@ pub(crate) struct Object {
     /// Pinned objects are not evicted.
     pub(super) is_pinned: AtomicBool,
     pub(super) labels: Mutex<Labels>,
+    /// The time at which it is deleted, which no change of the system's clock moves.
+    pub(super) deadline: Option<Instant>,
     /// The time of the last use, in uses of any object.
     pub(super) last_use: AtomicU64,
     /// Nanoseconds since 1970 at which this process made it: another object may have its name and version later.
@@ -92,6 +94,16 @@ pub(super) fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs())
 }
 
+/// The instant of a time in seconds since 1970, by the clock as it is now; none if it is too far away.
+fn instant_of(time: u64) -> Option<Instant> {
+    after(time.saturating_sub(now()))
+}
+
+/// The instant in so many seconds; none if it is too far away.
+pub(super) fn after(seconds: u64) -> Option<Instant> {
+    Instant::now().checked_add(Duration::from_secs(seconds))
+}
+
 /// The time for a new object.
 pub(super) fn time_of_making() -> u128 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos())
@@ -109,6 +121,7 @@ impl Object {
             is_durable,
             is_pinned: AtomicBool::new(false),
             labels: Mutex::new(record.labels.clone()),
+            deadline: record.description.expires.and_then(instant_of),
             last_use: AtomicU64::new(0),
             made: time_of_making(),
             content: Mutex::default(),
@@ -161,7 +174,7 @@ impl Object {
 
     /// True for a matrix whose time is over; it is deleted soon.
     pub(super) fn is_expired(&self) -> bool {
-        self.description.expires.is_some_and(|expires| expires <= now())
+        self.deadline.is_some_and(|deadline| deadline <= Instant::now())
     }
 
     /// `name@version`
@@ -227,5 +240,25 @@ impl Content {
     /// True if it is in the device's memory and nobody uses it.
     pub(super) fn is_idle(&self) -> bool {
         self.resident.as_ref().is_some_and(|resident| Arc::strong_count(resident) == 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_of_the_clock_does_not_move_the_time_of_deletion() {
+        let object = |expires| {
+            let (format, dtype, expires) = ("csr".into(), "f64".into(), Some(expires));
+            let description =
+                Description { format, dtype, rows: 1, cols: 1, nnz: 1, bytes: 24, members: None, expires };
+            Object::of(&Record::new(("tenant", "a", 1), None, description, Labels::default()), true)
+        };
+        let [mut later, mut earlier] = [now() + 1000, now()].map(object);
+        assert!(!later.is_expired() && earlier.is_expired());
+        (later.description.expires, earlier.description.expires) = (Some(0), Some(u64::MAX));
+        assert!(!later.is_expired() && earlier.is_expired(), "what the clock says by now has no effect");
+        assert!(!object(u64::MAX).is_expired(), "it is too far away");
     }
 }

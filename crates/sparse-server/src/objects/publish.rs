@@ -1,6 +1,6 @@
 //! Changes of the objects of a tenant: new versions, labels, deletion.
 
-use super::object::{Content, Object, Resident, now, tag_of, time_of_making};
+use super::object::{Content, Object, Resident, after, now, tag_of, time_of_making};
 use super::{Store, Versions};
 use crate::durable::{Description, Record, Segment};
 use crate::limits::usage::check_stored;
@@ -93,6 +93,7 @@ impl Store {
             is_durable: options.is_durable,
             is_pinned: AtomicBool::new(options.is_pinned),
             labels: Mutex::new(options.labels),
+            deadline: options.ttl.and_then(after),
             last_use: AtomicU64::new(self.clock.fetch_add(1, Ordering::Relaxed)),
             made: time_of_making(),
             content: Mutex::new(Content { resident, segment, ..Content::default() }),

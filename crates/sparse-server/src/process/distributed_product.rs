@@ -136,7 +136,7 @@ async fn in_order<T: Send + 'static>(
 impl OperandBody {
     fn of(received: Received) -> Self {
         match received {
-            Received::Memory(bytes) => Self::Memory(bytes.into()),
+            Received::Memory(bytes) => Self::Memory(Bytes::from_owner(bytes)),
             Received::File(file) => Self::File(file),
         }
     }

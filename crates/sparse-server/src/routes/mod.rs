@@ -6,6 +6,7 @@ mod table;
 
 use crate::aliases;
 use crate::answer::encoding;
+use crate::connection::request_head;
 use crate::device_state::DeviceState;
 use crate::front_end::{ComputeProcess, FrontEnd, authorize, observe};
 #[cfg(unix)]
@@ -21,7 +22,7 @@ use crate::upload::{RESULT_ARRAY, is_on_device};
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::{Method, StatusCode, Uri};
-use axum::middleware::{Next, from_fn_with_state};
+use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::Response;
 use axum::routing::MethodRouter;
 #[cfg(unix)]
@@ -149,6 +150,7 @@ pub(crate) fn router(front_end: &FrontEnd) -> Router {
     router
         .fallback(not_found)
         .method_not_allowed_fallback(not_allowed)
+        .layer(from_fn(request_head::check))
         .layer(from_fn_with_state(front_end.clone(), observe))
 }
 

@@ -135,7 +135,7 @@ impl Compressed {
         let mut bytes = vec![];
         bytes.try_reserve_exact(length.saturating_add(1)).map_err(failed)?;
         while contents.append_to(&mut bytes, length)? {}
-        Ok(Received::Memory(bytes))
+        Ok(Received::Memory(bytes.into()))
     }
 
     /// The contents in a file, at most as many bytes of an `.npy` file as its header says.
@@ -164,7 +164,7 @@ impl Compressed {
         let (mut contents, mut part) = (self.contents(task)?, vec![]);
         while part.len() <= IN_MEMORY {
             if !contents.append_to(&mut part, IN_MEMORY + 1)? {
-                return Ok(Upload::Received(Received::Memory(part)));
+                return Ok(Upload::Received(Received::Memory(part.into())));
             }
         }
         let mut sink = Sink::for_matrix(self.kind, &part, (store, tenant), &self.folder)?;
@@ -243,7 +243,7 @@ mod tests {
         let mut encoder = flate2::write::GzEncoder::new(vec![], flate2::Compression::fast());
         encoder.write_all(&vec![0; 4 * IN_MEMORY]).unwrap();
         let compressed = Compressed {
-            received: Received::Memory(encoder.finish().unwrap()),
+            received: Received::Memory(encoder.finish().unwrap().into()),
             encoding: Encoding::Gzip,
             kind: FileKind::MatrixMarket,
             limit: u64::MAX,

@@ -1,5 +1,6 @@
 //! Bodies of requests: received with bounded memory, time and size, and read as matrices and arrays.
 
+mod body_buffer;
 mod decoding;
 mod device_array;
 mod encoding;
@@ -25,6 +26,7 @@ use std::io::Read;
 use std::{io::Write, path::Path};
 use tempfile::NamedTempFile;
 
+use body_buffer::BodyBuffer;
 use decoding::Decoding;
 pub(crate) use device_array::{CUDA, DeviceArray, DeviceCsr, RESULT_ARRAY};
 pub(crate) use encoding::{Compressed, Encoding, check_headers};
@@ -39,7 +41,7 @@ const NPY_HEADER_BYTES: usize = 4096;
 /// A body that was received whole.
 #[derive(Debug)]
 pub(crate) enum Received {
-    Memory(Vec<u8>),
+    Memory(BodyBuffer),
     File(NamedTempFile),
 }
 

@@ -1,11 +1,13 @@
 //! Reception of bodies: in memory while they are small, then in a file or a decoder. What is only copied to an array is
 //! copied from the connection's buffer; anything else goes to a thread, one part while the next one comes.
 
+use super::body_buffer::BodyBuffer;
 use super::decoding::Decoding;
 use super::encoding::{Compressed, Encoding};
 use super::sink::{IN_MEMORY, Sink, new_file};
 use super::{ArrayBody, Received, Upload};
 use crate::config::Limits;
+use crate::error::with_causes;
 use crate::execution::task::StopOnDrop;
 use crate::objects::Store;
 use crate::problem::Problem;
@@ -14,7 +16,7 @@ use axum::body::{Body, Bytes, HttpBody};
 use axum::http::StatusCode;
 use http_body_util::BodyExt;
 use nnz::io::FileKind;
-use std::error::Error;
+use nnz::io::stream::HEAD_BYTES;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -37,16 +39,16 @@ pub(crate) struct Reception<'a> {
 }
 
 /// A sink that takes a part, which comes back empty.
-type Writing = JoinHandle<Result<(Sink, Vec<u8>), Problem>>;
+type Writing = JoinHandle<Result<(Sink, BodyBuffer), Problem>>;
 
 /// The bytes of a body so far.
 enum Progress {
     /// Few, all of which are in memory.
-    Memory(Vec<u8>),
+    Memory(BodyBuffer),
     /// In a decoder that copies most of them.
     Copying(Box<Decoding>),
     /// In a sink and, those after them, in the next part.
-    Writing(Writing, Vec<u8>),
+    Writing(Writing, BodyBuffer),
 }
 
 impl Reception<'_> {
@@ -109,9 +111,9 @@ impl Reception<'_> {
     ) -> Result<Upload, Problem> {
         let mut incoming =
             Incoming { body, received: 0, limit: self.limit, started: Instant::now(), limits: self.limits };
-        // As long as the body says that it is: a buffer that grows is copied, and may be twice as long.
-        let claimed = usize::try_from(incoming.body.size_hint().lower()).unwrap_or(usize::MAX);
-        let mut progress = Progress::Memory(Vec::with_capacity(claimed.min(IN_MEMORY)));
+        let claimed = incoming.body.size_hint().exact().and_then(|bytes| usize::try_from(bytes).ok());
+        let limit = claimed.map_or(IN_MEMORY, |bytes| bytes.min(IN_MEMORY));
+        let mut progress = Progress::Memory(BodyBuffer::new(limit));
         while let Some(data) = incoming.next().await? {
             progress = match progress.take(data, &open).await {
                 Ok(progress) => progress,
@@ -127,35 +129,43 @@ impl Reception<'_> {
 
 impl Progress {
     /// Takes the next bytes; `open` makes the sink once they are too many for the memory.
-    async fn take(self, data: Bytes, open: impl Fn(&[u8]) -> Result<Sink, Problem>) -> Result<Self, Problem> {
+    async fn take(
+        self,
+        mut data: Bytes,
+        open: impl Fn(&[u8]) -> Result<Sink, Problem>,
+    ) -> Result<Self, Problem> {
         let progress = match self {
-            Self::Memory(first) if first.len() + data.len() > IN_MEMORY => match open(&first)? {
-                Sink::Decoding(decoding) if decoding.copies() => {
-                    Self::Copying(pushed(decoding, first.into()).await?)
+            Self::Memory(mut first) => {
+                if first.push(&data) {
+                    return Ok(Self::Memory(first));
                 }
-                sink => Self::Writing(write(sink, first), Vec::with_capacity(PART)),
-            },
+                first.push(&data.split_to(HEAD_BYTES.saturating_sub(first.len()).min(data.len())));
+                match open(&first)? {
+                    Sink::Decoding(decoding) if decoding.copies() => {
+                        Self::Copying(pushed(decoding, first.into_vec().into()).await?)
+                    }
+                    sink => Self::Writing(write(sink, first), BodyBuffer::new(PART)),
+                }
+            }
             progress => progress,
         };
         progress.add(data).await
     }
 
+    /// Takes bytes that are not for the memory.
     async fn add(self, data: Bytes) -> Result<Self, Problem> {
         Ok(match self {
-            Self::Memory(mut bytes) => {
-                bytes.extend_from_slice(&data);
-                Self::Memory(bytes)
-            }
+            Self::Memory(bytes) => Self::Memory(bytes),
             Self::Copying(mut decoding) => {
                 let rest = data.slice(decoding.copy(&data)..);
                 Self::Copying(if rest.is_empty() { decoding } else { pushed(decoding, rest).await? })
             }
             Self::Writing(mut writing, mut part) => {
-                if part.len() + data.len() > PART {
+                if !part.push(&data) {
                     let (sink, empty) = joined(writing).await?;
                     writing = write(sink, std::mem::replace(&mut part, empty));
+                    part.push_first(&data);
                 }
-                part.extend_from_slice(&data);
                 Self::Writing(writing, part)
             }
         })
@@ -175,16 +185,15 @@ impl Progress {
 }
 
 /// Lets a thread give a part to a sink.
-fn write(mut sink: Sink, mut part: Vec<u8>) -> Writing {
+fn write(mut sink: Sink, mut part: BodyBuffer) -> Writing {
     spawn_blocking(move || {
         sink.write(&part)?;
-        part.clear();
-        part.shrink_to(PART);
+        part.clear(PART);
         Ok((sink, part))
     })
 }
 
-async fn joined(writing: Writing) -> Result<(Sink, Vec<u8>), Problem> {
+async fn joined(writing: Writing) -> Result<(Sink, BodyBuffer), Problem> {
     writing.await.map_err(Problem::internal)?
 }
 
@@ -252,10 +261,7 @@ fn check_rate(received: u64, elapsed: Duration, limits: &Limits) -> Result<(), P
 
 /// The problem of a body that ends before its length, or whose chunks are none, with every cause that is known.
 fn broken_off(error: &axum::Error) -> Problem {
-    let causes = std::iter::successors(Some(error as &dyn Error), |&error| error.source());
-    let mut reasons: Vec<_> = causes.map(ToString::to_string).collect();
-    reasons.dedup();
-    Problem::bad_request(format!("the body broke off: {}", reasons.join(": ")))
+    Problem::bad_request(format!("the body broke off: {}", with_causes(error)))
 }
 
 fn too_slow(limits: &Limits) -> Problem {
@@ -269,6 +275,7 @@ fn too_slow(limits: &Limits) -> Problem {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::error::Error;
     use std::fmt::{Display, Formatter};
 
     #[derive(Debug)]

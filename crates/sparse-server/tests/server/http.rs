@@ -1,0 +1,119 @@
+//! What HTTP asks of a server, on sockets: headers that two programs may understand in two ways, and bodies that pause.
+
+use super::common::{MTX, NPY, NPZ, Response, Running, mtx, npy, read};
+use super::matrix;
+use sparse_server::{Config, Scope, new_token};
+use std::io::Write;
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+const CLOSE: &str = "Connection: close\r\n";
+
+/// Sends the line and the headers of a request, and a body, on a connection of its own, and reads to its end.
+fn send_lines(address: SocketAddr, lines: &str, body: &str) -> Response {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.write_all(format!("{lines}\r\n{body}").as_bytes()).unwrap();
+    read(&mut stream).expect("an answer")
+}
+
+#[test]
+fn requests_that_may_be_understood_in_two_ways_are_refused() {
+    let data = tempfile::tempdir().unwrap();
+    let (token, line) = new_token("lab", &[Scope::Read, Scope::Write]).unwrap();
+    let file = data.path().join("tokens");
+    std::fs::write(&file, line).unwrap();
+    let server = Running::start(Config { tokens: Some(file), ..Config::new(data.path(), 1 << 20) });
+    let status = |lines: &str| send_lines(server.address, &format!("{lines}{CLOSE}"), "").status;
+    let host = format!("Host: {}\r\n", server.address);
+    for (headers, expected) in [
+        (host.clone(), 200),
+        ("HOST: some-name_1.example:80\r\n".into(), 200),
+        (String::new(), 400),
+        ("Host:\r\n".into(), 400),
+        ("Host: a b\r\n".into(), 400),
+        ("Host: a/b\r\n".into(), 400),
+        ("Host: user@a\r\n".into(), 400),
+        (format!("{host}{host}"), 400),
+    ] {
+        for path in ["livez", "openapi.json"] {
+            let found = status(&format!("GET /{path} HTTP/1.1\r\n{headers}"));
+            assert_eq!(found, expected, "{path} {headers}");
+        }
+    }
+    assert_eq!(status("GET /livez HTTP/1.0\r\n"), 200);
+    let absolute = |other: &str| status(&format!("GET http://{other}/livez HTTP/1.1\r\n{host}"));
+    assert_eq!((absolute(&server.address.to_string()), absolute("other.example")), (200, 400));
+
+    let body = String::from_utf8(matrix()).unwrap();
+    let chunk = format!("{:x}\r\n{body}\r\n0\r\n\r\n", body.len());
+    let put = |headers: &str, body: &str| {
+        let lines =
+            format!("PUT /v1/matrices/a HTTP/1.1\r\n{host}Authorization: Bearer {token}\r\n{MTX}\r\n");
+        send_lines(server.address, &format!("{lines}{headers}\r\n"), body)
+    };
+    let put_closing = |headers: &str, body: &str| put(&format!("{CLOSE}{headers}"), body).status;
+    assert_eq!(put_closing(&format!("Content-Length: {}", body.len()), &body), 201);
+    assert_eq!(put_closing("Transfer-Encoding: Chunked", &chunk), 201);
+    for headers in [
+        "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked",
+        "Transfer-Encoding: gzip, chunked",
+        "Transfer-Encoding: chunked, identity",
+        "Transfer-Encoding: identity",
+        "Transfer-Encoding : chunked",
+        "Content-Length: 4\r\nContent-Length: 5",
+        "Content-Length: +4",
+    ] {
+        assert_eq!(put_closing(headers, &chunk), 400, "{headers}");
+    }
+
+    // Of a length beside chunks nothing is believed, and the connection ends before what another program takes for the
+    // next request.
+    let next = format!("GET /livez HTTP/1.1\r\n{host}\r\n");
+    for headers in
+        ["Transfer-Encoding: chunked\r\nContent-Length: 4", "Content-Length: 4\r\nTransfer-Encoding: chunked"]
+    {
+        let answer = put(headers, &format!("{chunk}{next}")).expect(201);
+        assert!(!answer.text().contains("HTTP/1.1"), "{headers}: {}", answer.text());
+    }
+}
+
+#[test]
+fn bodies_are_taken_as_they_are_once_many_others_fill_the_buffers() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Running::start(Config::new(data.path(), 64 << 20));
+    let n = 60_000;
+    let start = |request: &str, media: &str, length: usize, first: &[u8]| {
+        let mut stream = TcpStream::connect(server.address).unwrap();
+        let head = format!(
+            "{request} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n{media}\r\nContent-Length: {length}\r\n\r\n",
+            server.address
+        );
+        stream.write_all(head.as_bytes()).unwrap();
+        stream.write_all(first).unwrap();
+        stream
+    };
+    let entries: Vec<_> = (0..n).map(|k| (k, k, 2.0)).collect();
+    server.send("PUT /v1/matrices/a", &[MTX], &mtx(n, n, &entries)).expect(201);
+    let archive =
+        server.send("GET /v1/matrices/a/data", &["Accept: application/x-npz"], &[]).expect(200).body;
+    let x: Vec<f64> = (0..n).map(|k| k as f64).collect();
+    let operand = npy(&[n], &x);
+
+    // They have a megabyte each, and more than there may be of such buffers.
+    let (put, spmv) = ("PUT /v1/matrices/b", "POST /v1/matrices/a/spmv");
+    let pausing: Vec<_> = (0..48).map(|_| start(spmv, NPY, 1_000_000, &operand[..400_000])).collect();
+    std::thread::sleep(Duration::from_millis(300));
+    for (request, media, body) in [(put, MTX, mtx(n, n, &entries)), (put, NPZ, archive), (spmv, NPY, operand)]
+    {
+        // Few bytes come first, by which no kind of file is known.
+        let mut stream = start(request, media, body.len(), &body[..10]);
+        std::thread::sleep(Duration::from_millis(50));
+        stream.write_all(&body[10..]).unwrap();
+        let answer = read(&mut stream).expect("an answer");
+        match request == spmv {
+            true => assert!(answer.array().iter().zip(&x).all(|(y, x)| *y == 2.0 * x)),
+            false => assert_eq!(answer.expect(201).json()["nnz"], n),
+        }
+    }
+    drop(pausing);
+}
