@@ -145,22 +145,32 @@ impl AnyValues {
     }
 
     /// The values that are not zero, of either sign; `each` is called with their positions.
-    pub(crate) fn nonzeros(self, each: impl FnMut(usize)) -> Self {
+    pub(crate) fn nonzeros(self, mut each: impl FnMut(usize)) -> Self {
+        self.filter(|position, is_zero| {
+            if !is_zero {
+                each(position);
+            }
+            !is_zero
+        })
+    }
+
+    /// The values for which `keep`, called with the position and whether the value is zero, is true.
+    pub(crate) fn filter(self, keep: impl FnMut(usize, bool) -> bool) -> Self {
         match self {
-            Self::F32(values) => Self::F32(without(values, 0.0, each)),
-            Self::F64(values) => Self::F64(without(values, 0.0, each)),
-            Self::C32(values) => Self::C32(without(values, c32::ZERO, each)),
-            Self::C64(values) => Self::C64(without(values, c64::ZERO, each)),
-            Self::I64(values) => Self::I64(without(values, 0, each)),
-            Self::U64(values) => Self::U64(without(values, 0, each)),
+            Self::F32(values) => Self::F32(filtered(values, 0.0, keep)),
+            Self::F64(values) => Self::F64(filtered(values, 0.0, keep)),
+            Self::C32(values) => Self::C32(filtered(values, c32::ZERO, keep)),
+            Self::C64(values) => Self::C64(filtered(values, c64::ZERO, keep)),
+            Self::I64(values) => Self::I64(filtered(values, 0, keep)),
+            Self::U64(values) => Self::U64(filtered(values, 0, keep)),
         }
     }
 }
 
-/// The elements other than `zero`.
-fn without<T: PartialEq>(values: Vec<T>, zero: T, mut each: impl FnMut(usize)) -> Vec<T> {
-    let others = values.into_iter().enumerate().filter(|(_, value)| *value != zero);
-    others.inspect(|(position, _)| each(*position)).map(|(_, value)| value).collect()
+/// The elements for which `keep`, called with the position and equality to `zero`, is true.
+fn filtered<T: PartialEq>(values: Vec<T>, zero: T, mut keep: impl FnMut(usize, bool) -> bool) -> Vec<T> {
+    let kept = values.into_iter().enumerate().filter(|(position, value)| keep(*position, *value == zero));
+    kept.map(|(_, value)| value).collect()
 }
 
 /// Integers that a type of values does not represent.

@@ -6,6 +6,7 @@ use sparse_core::op::{MinPlus, OrAnd, Semiring, SemiringProducts};
 use sparse_core::reference::Reference;
 use sparse_core::{Csr, Error};
 use sparse_generate::{stencil_5, uniform};
+use std::array;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -100,6 +101,49 @@ fn sums_have_the_order_of_entries_whatever_the_threads() {
             assert!(found == expected, "{columns} columns");
         }
     }
+}
+
+/// Vectors of four 64-bit words under wrapping addition and multiplication, which no scalar type holds.
+struct Words;
+
+impl Semiring<[u64; 4]> for Words {
+    type Element = [u64; 4];
+
+    fn zero(&self) -> [u64; 4] {
+        [0; 4]
+    }
+
+    fn add(&self, a: [u64; 4], b: [u64; 4]) -> [u64; 4] {
+        array::from_fn(|k| a[k].wrapping_add(b[k]))
+    }
+
+    fn multiply(&self, a: [u64; 4], b: [u64; 4]) -> [u64; 4] {
+        array::from_fn(|k| a[k].wrapping_mul(b[k]))
+    }
+}
+
+#[test]
+fn values_may_be_of_any_type() {
+    let a: Csr<f32> = stencil_5(120, 110).unwrap();
+    let words = |k: usize| array::from_fn(|word| (k as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15 << word));
+    let values: Vec<[u64; 4]> = (0..a.nnz()).map(words).collect();
+    let b: Vec<[u64; 4]> = (0..2 * a.ncols()).map(words).collect();
+    let mut expected = vec![[0; 4]; 2 * a.nrows()];
+    for ((i, j, _), &value) in a.triplets().zip(&values) {
+        for column in 0..2 {
+            let sum = &mut expected[2 * i + column];
+            *sum = Words.add(*sum, Words.multiply(value, b[2 * j + column]));
+        }
+    }
+    for cpu in backends() {
+        let mut found = vec![[9; 4]; 2 * a.nrows()];
+        cpu.semiring_spmm_with(&Words, (a.pattern(), &values), &b, 2, &mut found).unwrap();
+        assert!(found == expected);
+    }
+    let few = Reference.semiring_spmm_with(&Words, (a.pattern(), &values[1..]), &b, 2, &mut expected);
+    let reason =
+        format!("semiring: the number of values of A is {} where {} is needed", a.nnz() - 1, a.nnz());
+    assert_eq!(few.unwrap_err().to_string(), reason);
 }
 
 #[test]

@@ -44,7 +44,8 @@
 //! | [`graph`](Matrix::graph), [`reverse_cuthill_mckee`](Matrix::reverse_cuthill_mckee), [`connected_components`](Matrix::connected_components) | [`Graph`](crate::graph::Graph) |
 //! | [`distribute`](Matrix::distribute) to several devices, [`from_root`](MatrixOnRanks::from_root) to ranks, or [`read`](MatrixOnRanks::read) by them | [`DistributedMatrix`](crate::distrib::DistributedMatrix) |
 //! | [`read`](Matrix::read), [`read_csr`](Matrix::read_csr), [`read_coo`](Matrix::read_coo), [`read_batch`](Matrix::read_batch), [`write`](Matrix::write) | [`io`](crate::io) |
-//! | [`to_device`](Matrix::to_device), [`cast`](Matrix::cast), [`copy`](Matrix::copy), [`with_values`](Matrix::with_values) | [`SparseFormat`], [`cast_slice`](crate::cast_slice), [`Compressed::with_values`](crate::Compressed::with_values) |
+//! | [`to_device`](Matrix::to_device), [`cast`](Matrix::cast), [`copy`](Matrix::copy) | [`SparseFormat`], [`cast_slice`](crate::cast_slice) |
+//! | [`values`](Matrix::values), [`with_values`](Matrix::with_values), [`map_values`](Matrix::map_values) | [`Compressed::values`](crate::Compressed::values), [`Compressed::with_values`](crate::Compressed::with_values), [`Compressed::map_values`](crate::Compressed::map_values) |
 //!
 //! # Cost
 //! A call checks types and devices, and is then the typed call: see `examples/call_overhead.rs`. A matrix caches the

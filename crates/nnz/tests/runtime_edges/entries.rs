@@ -94,3 +94,31 @@ fn batches_are_made_of_matrices_and_turned_into_one_and_to_the_other_axis() {
     assert_eq!(error(a.to_block_diagonal()), "to_block_diagonal of csr is not supported: it is one matrix");
     assert!(Matrix::from_members(&[]).is_err());
 }
+
+#[test]
+fn values_leave_the_pattern_and_come_back() {
+    let entries = [(0, 1, 1.0), (0, 0, 4.0), (2, 1, 0.0), (0, 1, 9.0)];
+    let coo = Matrix::from_typed(&cpu(), Coo::<f64>::from_triplets(3, 2, entries).unwrap()).unwrap();
+    assert_eq!(coo.values().unwrap().to_vec::<f64>().unwrap(), [1.0, 4.0, 0.0, 9.0]); // duplicates stay apart
+    let csr = coo.to_format(Format::Csr).unwrap();
+    let batch = Matrix::from_members(&[csr.clone(), csr.clone()]).unwrap();
+    for a in [coo, csr.to_format(Format::Csc).unwrap(), csr.clone(), batch] {
+        let mut plan = a.plan_spmv(Op::None, &PlanOptions::often()).unwrap();
+        let roots = a.map_values(f64::sqrt).unwrap();
+        let squares = roots.with_values(&a.values().unwrap()).unwrap();
+        assert_eq!((roots.format(), roots.nnz(), roots.members()), (a.format(), a.nnz(), a.members()));
+        assert_eq!(
+            squares.values().unwrap().to_vec::<f64>().unwrap(),
+            a.values().unwrap().to_vec::<f64>().unwrap()
+        );
+        let expected: Vec<f64> = a.values().unwrap().to_vec().unwrap().into_iter().map(f64::sqrt).collect();
+        assert_eq!(roots.values().unwrap().to_vec::<f64>().unwrap(), expected);
+        let x = Vector::from_vec(&cpu(), vec![1.0; a.ncols()]).unwrap();
+        let mut y = Vector::zeros(&cpu(), DType::F64, a.nrows()).unwrap();
+        plan.run(1.0, &roots, &x, 0.0, &mut y).unwrap(); // the pattern is the same
+    }
+    let error = csr.map_values(f32::abs).unwrap_err().to_string();
+    assert_eq!(error, "to_vec: x is f64; x as f32 would fit");
+    let error = csr.to_format(Format::Ell).unwrap().values().unwrap_err().to_string();
+    assert!(error.starts_with("values of ell is not supported"), "{error}");
+}

@@ -46,6 +46,7 @@ fn arrays_of_others_are_used_where_they_lie() {
         (&mut *values)[0] = -1.0;
         a.spmv(Op::None, 1.0, &x, 0.0, &mut result).unwrap();
         assert_eq!(y, [-98.0, 30.0]);
+        assert_eq!(a.values().unwrap().to_vec::<f64>().unwrap()[0], -1.0);
 
         let folder = tempfile::tempdir().unwrap();
         a.write(&folder.path().join("a.mtx")).unwrap();

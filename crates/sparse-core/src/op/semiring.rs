@@ -6,12 +6,13 @@
 //! | [`OrAnd`] | or | and | false | a step of a search in a graph |
 //!
 //! The operation calls the user's code for each entry, so only backends in the host's memory have it: the serial
-//! reference and the CPU, for CSR. It is compiled in the calling program, for the types of the call.
+//! reference and the CPU, for CSR. It is compiled in the calling program, for the types of the call. Entries of A may be
+//! of any type, too, such as elements of a finite field ([`SemiringProducts::semiring_spmm_with`]).
 
 use crate::backend::Backend;
 use crate::checks::check_size;
 use crate::error::{Result, checked_product};
-use crate::format::Csr;
+use crate::format::{CompressedPattern, Csr};
 use crate::index::Index;
 use crate::scalar::{Real, Scalar};
 use crate::space::Host;
@@ -131,18 +132,20 @@ impl<T> Semiring<T> for OrAnd {
     }
 }
 
-/// A product over a semiring, with checked shapes: A in CSR, B and C of `columns` columns, row by row.
-pub struct SemiringProduct<'a, S: Semiring<T>, T: Scalar, I: Index, O: Index> {
+/// A product over a semiring, with checked shapes: A in CSR with values of any type, B and C of `columns` columns, row
+/// by row.
+pub struct SemiringProduct<'a, S: Semiring<V>, V, I: Index, O: Index> {
     semiring: &'a S,
-    a: &'a Csr<T, Host, I, O>,
+    pattern: &'a CompressedPattern<Host, I, O>,
+    values: &'a [V],
     b: &'a [S::Element],
     columns: usize,
 }
 
-impl<S: Semiring<T>, T: Scalar, I: Index, O: Index> SemiringProduct<'_, S, T, I, O> {
-    /// The matrix A.
-    pub fn matrix(&self) -> &Csr<T, Host, I, O> {
-        self.a
+impl<S: Semiring<V>, V: Copy, I: Index, O: Index> SemiringProduct<'_, S, V, I, O> {
+    /// The pattern of A.
+    pub fn pattern(&self) -> &CompressedPattern<Host, I, O> {
+        self.pattern
     }
 
     /// The number of columns of B and C, at least 1.
@@ -153,8 +156,9 @@ impl<S: Semiring<T>, T: Scalar, I: Index, O: Index> SemiringProduct<'_, S, T, I,
     /// Writes a row of C.
     pub fn write_row(&self, row: usize, c: &mut [S::Element]) {
         c.fill(self.semiring.zero());
-        for (k, value) in self.a.major_entries(row) {
-            let b = &self.b[k * self.columns..][..self.columns];
+        let entries = self.pattern.range(row);
+        for (k, &value) in self.pattern.indices()[entries.clone()].iter().zip(&self.values[entries]) {
+            let b = &self.b[k.as_usize() * self.columns..][..self.columns];
             for (c, &b) in c.iter_mut().zip(b) {
                 *c = self.semiring.add(*c, self.semiring.multiply(value, b));
             }
@@ -162,9 +166,12 @@ impl<S: Semiring<T>, T: Scalar, I: Index, O: Index> SemiringProduct<'_, S, T, I,
     }
 }
 
-impl<S: Semiring<T>, T: Scalar, I: Index, O: Index> Debug for SemiringProduct<'_, S, T, I, O> {
+impl<S: Semiring<V>, V, I: Index, O: Index> Debug for SemiringProduct<'_, S, V, I, O> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SemiringProduct").field("a", self.a).field("columns", &self.columns).finish()
+        f.debug_struct("SemiringProduct")
+            .field("pattern", self.pattern)
+            .field("columns", &self.columns)
+            .finish()
     }
 }
 
@@ -196,11 +203,68 @@ pub trait SemiringProducts: Backend<Space = Host> {
         columns: usize,
         c: &mut [S::Element],
     ) -> Result<()> {
+        self.semiring_spmm_with(semiring, (a.pattern(), a.values()), b, columns, c)
+    }
+
+    /// [`semiring_spmm`](Self::semiring_spmm) of an A with values of any type, such as elements of a finite field: the
+    /// pattern of a CSR matrix, and a value for each entry in the order of the entries. The matrix's own values are not
+    /// read.
+    ///
+    /// ```
+    /// use sparse_core::op::{Semiring, SemiringProducts};
+    /// use sparse_core::{Csr, reference::Reference};
+    ///
+    /// /// Integers modulo 2⁶¹ − 1, more than an f64 holds.
+    /// struct Modulo;
+    ///
+    /// impl Semiring<u64> for Modulo {
+    ///     type Element = u64;
+    ///
+    ///     fn zero(&self) -> u64 {
+    ///         0
+    ///     }
+    ///
+    ///     fn add(&self, a: u64, b: u64) -> u64 {
+    ///         (a + b) % ((1 << 61) - 1)
+    ///     }
+    ///
+    ///     fn multiply(&self, a: u64, b: u64) -> u64 {
+    ///         (u128::from(a) * u128::from(b) % ((1 << 61) - 1)) as u64
+    ///     }
+    /// }
+    ///
+    /// // Each entry holds its position among the values, which tells their order in the transpose.
+    /// let a = Csr::<f64>::new(2, 2, vec![0, 2, 3], vec![0, 1, 0], vec![0.0, 1.0, 2.0])?;
+    /// let values = [1 << 60, 3, 5];
+    /// let mut y = [0; 2];
+    /// Reference.semiring_spmm_with(&Modulo, (a.pattern(), &values), &[4, 1 << 60], 1, &mut y)?;
+    /// assert_eq!(y, [3 * (1 << 60) % ((1 << 61) - 1) + 2, 20]);
+    ///
+    /// let transpose = Csr::<f64>::from_triplets(2, 2, a.triplets().map(|(i, j, position)| (j, i, position)))?;
+    /// let values: Vec<u64> = transpose.values().iter().map(|&position| values[position as usize]).collect();
+    /// assert_eq!(values, [1 << 60, 5, 3]);
+    /// Reference.semiring_spmm_with(&Modulo, (transpose.pattern(), &values), &[0, 1], 1, &mut y)?;
+    /// assert_eq!(y, [5, 0]);
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`semiring_spmm`](Self::semiring_spmm); [`Shape`](crate::Error::Shape) unless there is a value for each
+    /// entry.
+    fn semiring_spmm_with<S: Semiring<V>, V: Copy + Sync, I: Index, O: Index>(
+        &self,
+        semiring: &S,
+        (pattern, values): (&CompressedPattern<Host, I, O>, &[V]),
+        b: &[S::Element],
+        columns: usize,
+        c: &mut [S::Element],
+    ) -> Result<()> {
         let elements = |rows| checked_product("rows x columns", rows, columns);
-        check_size(OP, "the number of elements of B", elements(a.ncols())?, b.len())?;
-        check_size(OP, "the number of elements of C", elements(a.nrows())?, c.len())?;
+        check_size(OP, "the number of values of A", pattern.indices().len(), values.len())?;
+        check_size(OP, "the number of elements of B", elements(pattern.minor())?, b.len())?;
+        check_size(OP, "the number of elements of C", elements(pattern.major())?, c.len())?;
         if columns > 0 {
-            self.run_semiring(&SemiringProduct { semiring, a, b, columns }, c);
+            self.run_semiring(&SemiringProduct { semiring, pattern, values, b, columns }, c);
         }
         Ok(())
     }
@@ -220,9 +284,9 @@ pub trait SemiringProducts: Backend<Space = Host> {
     }
 
     /// Writes every row of C.
-    fn run_semiring<S: Semiring<T>, T: Scalar, I: Index, O: Index>(
+    fn run_semiring<S: Semiring<V>, V: Copy + Sync, I: Index, O: Index>(
         &self,
-        product: &SemiringProduct<'_, S, T, I, O>,
+        product: &SemiringProduct<'_, S, V, I, O>,
         c: &mut [S::Element],
     );
 }

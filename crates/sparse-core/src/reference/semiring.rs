@@ -3,12 +3,11 @@
 use super::Reference;
 use crate::index::Index;
 use crate::op::{Semiring, SemiringProduct, SemiringProducts};
-use crate::scalar::Scalar;
 
 impl SemiringProducts for Reference {
-    fn run_semiring<S: Semiring<T>, T: Scalar, I: Index, O: Index>(
+    fn run_semiring<S: Semiring<V>, V: Copy + Sync, I: Index, O: Index>(
         &self,
-        product: &SemiringProduct<'_, S, T, I, O>,
+        product: &SemiringProduct<'_, S, V, I, O>,
         c: &mut [S::Element],
     ) {
         for (row, c) in c.chunks_mut(product.columns()).enumerate() {

@@ -79,6 +79,16 @@ impl Header {
         Err(format!("shape {shape} needs {claimed} bytes, but {found} follow the header"))
     }
 
+    /// The number of elements.
+    pub(super) fn elements(&self) -> Result<usize, String> {
+        if self.shape.contains(&0) {
+            return Ok(0);
+        }
+        let elements = self.shape.iter().try_fold(1_usize, |product, &extent| product.checked_mul(extent));
+        elements
+            .ok_or_else(|| format!("shape {} has more elements than can be counted", show_shape(&self.shape)))
+    }
+
     /// Bytes of all elements.
     pub(super) fn data_bytes(&self) -> Result<usize, String> {
         let element = match string_bytes(&self.descr) {

@@ -66,14 +66,12 @@ pub(crate) fn matrix_size(bytes: &[u8]) -> Result<(usize, usize, usize), String>
         [rows, cols] => (rows, cols),
         _ => return Err(format!("shape {} is not that of a matrix", show_shape(&header.shape))),
     };
-    if header.shape.contains(&0) {
-        return Ok((rows, cols, 0));
-    }
-    let elements = header.shape.iter().try_fold(1_usize, |product, &extent| product.checked_mul(extent));
-    let elements = elements.ok_or_else(|| {
-        format!("shape {} has more elements than can be counted", show_shape(&header.shape))
-    })?;
-    Ok((rows, cols, elements))
+    Ok((rows, cols, header.elements()?))
+}
+
+/// The number of elements of an array, from its header alone.
+pub(crate) fn element_count(bytes: &[u8]) -> Result<usize, String> {
+    Header::parse(bytes)?.0.elements()
 }
 
 /// The number of elements of a vector, from its header alone.

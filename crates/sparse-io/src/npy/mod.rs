@@ -16,7 +16,7 @@ pub use mapped::MappedArray;
 pub use write::{header, write, write_index_rows, write_indices};
 
 pub(crate) use header::HEADER_BYTES;
-pub(crate) use layout::{holds_integers, matrix_size, value_type, vector_length};
+pub(crate) use layout::{element_count, holds_integers, matrix_size, value_type, vector_length};
 pub(crate) use raw::RawArray;
 pub(crate) use stream::{ArrayDecoder, DenseDecoder, Elements};
 pub(crate) use write::{

@@ -3,6 +3,7 @@
 use super::element::Element;
 use super::header::{HEADER_BYTES, Header, show_shape};
 use crate::any::{AnyIndices, AnyValues};
+use sparse_core::Order;
 use std::borrow::Cow;
 use std::io::{self, Read};
 use std::ops::Range;
@@ -63,6 +64,16 @@ impl<'a> RawArray<'a> {
     /// The same array with these data.
     pub(crate) fn with_data(self, data: Vec<u8>) -> Self {
         Self { data: data.into(), ..self }
+    }
+
+    /// The extents.
+    pub(crate) fn shape(&self) -> &[usize] {
+        &self.header.shape
+    }
+
+    /// The order of the elements.
+    pub(crate) fn order(&self) -> Order {
+        self.header.order
     }
 
     /// The elements, as values.

@@ -53,7 +53,7 @@ impl<R: Read + Seek> Archive<R> {
 
     /// The array `key` of indices.
     pub(super) fn indices(&mut self, key: &str) -> Result<AnyIndices, String> {
-        match self.elements(key, true)? {
+        match self.decode(key, true)? {
             Elements::Indices(indices) => Ok(indices),
             Elements::Values(_) => Err(format!("`{key}` has values where indices are needed")),
         }
@@ -61,13 +61,13 @@ impl<R: Read + Seek> Archive<R> {
 
     /// The array `data`.
     pub(super) fn values(&mut self) -> Result<AnyValues, String> {
-        match self.elements("data", false)? {
+        match self.decode("data", false)? {
             Elements::Values(values) => Ok(values),
             Elements::Indices(_) => Err("`data` has indices where values are needed".into()),
         }
     }
 
-    fn elements(&mut self, key: &str, are_indices: bool) -> Result<Elements, String> {
+    fn decode(&mut self, key: &str, are_indices: bool) -> Result<Elements, String> {
         let limit = self.limit;
         decoded(self.member(key)?, are_indices, limit).map_err(|error| match error {
             Error::File { reason, .. } => format!("`{key}`: {reason}"),
@@ -78,6 +78,11 @@ impl<R: Read + Seek> Archive<R> {
     /// The number of elements that the array `key` claims.
     pub(super) fn length(&mut self, key: &str) -> Result<usize, String> {
         npy::vector_length(&self.head(key)?).map_err(|reason| format!("`{key}`: {reason}"))
+    }
+
+    /// The number of elements that the array `key` of any shape claims.
+    pub(super) fn elements(&mut self, key: &str) -> Result<usize, String> {
+        npy::element_count(&self.head(key)?).map_err(|reason| format!("`{key}`: {reason}"))
     }
 
     /// Fails unless each array claims the given number of elements, which `matrix` needs.

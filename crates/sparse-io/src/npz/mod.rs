@@ -1,11 +1,12 @@
-//! SciPy's `.npz` files of sparse matrices: CSR, CSC and COO, with the keys of `scipy.sparse.save_npz`; and batches,
-//! with keys of this workspace's own.
+//! SciPy's `.npz` files of sparse matrices, with the keys of `scipy.sparse.save_npz`; and batches, with keys of this
+//! workspace's own. CSR, CSC and COO are read and written, BSR and DIA are read as coordinates.
 
 mod any_sparse;
 mod archive;
 mod batch;
 mod chunks;
 mod deferred_error_writer;
+mod expanded;
 mod rows;
 mod stream;
 mod write;
@@ -23,6 +24,7 @@ use crate::npy;
 use crate::parallel::join;
 use crate::source::open;
 use archive::{Archive, DESCRIPTION_BYTES};
+use expanded::Expanded;
 use sparse_core::{DType, Error, Result};
 use std::io::{Read, Seek};
 use std::path::Path;
@@ -42,8 +44,8 @@ use std::path::Path;
 /// ```
 ///
 /// # Errors
-/// [`Error::Io`] if the file cannot be read; [`Error::File`] if it is not a sound archive of the arrays of a CSR, CSC
-/// or COO matrix.
+/// [`Error::Io`] if the file cannot be read; [`Error::File`] if it is not a sound archive of the arrays of a
+/// matrix in one of SciPy's formats.
 pub fn read(path: impl AsRef<Path>) -> Result<AnySparse> {
     let path = path.as_ref();
     parse_file(path, &open(path)?)
@@ -73,7 +75,11 @@ pub(crate) fn parse_file(path: &Path, bytes: &[u8]) -> Result<AnySparse> {
 }
 
 fn parse_archive(bytes: &[u8]) -> Result<AnySparse, String> {
-    let (format, [rows, cols]) = described(&mut Archive::open(bytes)?)?;
+    let mut archive = Archive::open(bytes)?;
+    if let Some(format) = Expanded::of(&mut archive)? {
+        return format.read(&mut archive);
+    }
+    let (format, [rows, cols]) = described(&mut archive)?;
     let (major, minor) = format.index_keys();
     let (indices, values) = join(
         || {
@@ -116,12 +122,16 @@ pub(crate) fn rounded_integers(bytes: &[u8], dtype: DType) -> Result<Option<Roun
     }
     match batch::format_in(&mut archive)? {
         Some(_) => batch::described(&mut archive).map(drop)?,
-        None => described(&mut archive).map(drop)?,
+        None => match Expanded::of(&mut archive)? {
+            Some(format) => return Ok(format.read(&mut archive)?.values.integers_rounded_by(dtype)),
+            None => described(&mut archive).map(drop)?,
+        },
     }
     Ok(archive.values()?.integers_rounded_by(dtype))
 }
 
-/// Rows, columns and entries of the matrix in a file, of a batch those of the block-diagonal one.
+/// Rows, columns and entries of the matrix in a file, of a batch those of the block-diagonal one, of blocks and diagonals
+/// all elements.
 pub(crate) fn claim(bytes: &[u8]) -> Result<(usize, usize, usize), String> {
     let mut archive = Archive::open(bytes)?;
     if batch::format_in(&mut archive)?.is_some() {
@@ -133,9 +143,11 @@ pub(crate) fn claim(bytes: &[u8]) -> Result<(usize, usize, usize), String> {
         };
         return Ok((all(rows)?, all(cols)?, archive.length("data")?));
     }
-    archive.describe("format", |array| NpzFormat::from_name(&array.text()?))?;
+    if Expanded::of(&mut archive)?.is_none() {
+        archive.describe("format", |array| NpzFormat::from_name(&array.text()?))?;
+    }
     let [rows, cols] = archive.shape()?;
-    Ok((rows, cols, archive.length("data")?))
+    Ok((rows, cols, archive.elements("data")?))
 }
 
 /// Entries and offsets of the matrix or the batch in a file.
@@ -147,5 +159,5 @@ pub(crate) fn claimed_lengths(bytes: &[u8]) -> Result<(usize, usize), String> {
             offsets = offsets.saturating_add(archive.length(key)?);
         }
     }
-    Ok((archive.length("data")?, offsets))
+    Ok((archive.elements("data")?, offsets))
 }

@@ -64,6 +64,8 @@ pub(crate) trait AnyMatrix: Send + Sync {
         options: &PlanOptions,
     ) -> Result<Box<dyn AnySddmmPlan>>;
     fn with_values(&self, values: &Vector) -> Result<Matrix>;
+    /// Copies the values to `y`, which has as many elements as there are entries.
+    fn copy_values(&self, y: &mut Vector) -> Result<()>;
     fn copy(&self) -> Result<Matrix>;
     fn to_layout(&self, layout: &Layout) -> Result<Matrix>;
     fn transpose(&self) -> Result<Matrix>;

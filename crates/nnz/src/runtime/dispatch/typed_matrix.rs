@@ -134,6 +134,14 @@ where
         self.on().erase(self.matrix.map_values::<M::Scalar>(&replace)?)
     }
 
+    fn copy_values(&self, y: &mut Vector) -> Result<()> {
+        let Some(values) = self.matrix.entry_values() else { return Err(unavailable("values", M::KIND)) };
+        let Some(y) = y.view_mut_in::<B, M::Scalar>(self.matrix.context()) else {
+            return Err(mismatch("values", self.as_operand(), &[y.as_operand("the vector")]));
+        };
+        self.backend.copy::<M::Scalar>(values, y?)
+    }
+
     fn copy(&self) -> Result<Matrix> {
         let copy = |values: &Buf<B, M::Scalar>, _: Option<&Buf<B, M::Index>>| {
             copied::<B, M::Scalar>(&self.backend, SpaceOf::<B>::view(values))

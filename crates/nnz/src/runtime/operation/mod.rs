@@ -22,3 +22,4 @@ pub(in crate::runtime) mod spgemm;
 pub(in crate::runtime) mod spgemm_plan;
 pub(in crate::runtime) mod trisolve;
 pub(in crate::runtime) mod tune;
+pub(in crate::runtime) mod values;

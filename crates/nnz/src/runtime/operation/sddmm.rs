@@ -141,24 +141,6 @@ impl Matrix {
     pub fn sddmm_algorithms(&self) -> &'static [Algorithm] {
         self.any().sddmm_algorithms()
     }
-
-    /// The same pattern with these values, one for each entry in the order of the entries; of CSR, CSC, COO and
-    /// batches. Plans stay valid, except those of a matrix over borrowed arrays, whose pattern is copied.
-    ///
-    /// ```
-    /// # use nnz::prelude::*;
-    /// let a = Matrix::from_typed(&Device::host()?, Csr::<f64>::identity(2)?)?;
-    /// let a = a.with_values(&Vector::from_slice(a.device(), &[3.0, 4.0])?)?;
-    /// assert_eq!(a.to_dense()?.values().to_vec::<f64>()?, [3.0, 0.0, 0.0, 4.0]);
-    /// # Ok::<(), Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// [`Operands`](crate::Error::Operands) if types or devices differ; [`Format`](crate::Error::Format) if there are
-    /// not as many values as entries; [`Unsupported`](crate::Error::Unsupported) for other formats.
-    pub fn with_values(&self, values: &Vector) -> Result<Self> {
-        self.any().with_values(values)
-    }
 }
 
 /// A plan of `C ← alpha·A ∘ (U·Vᵀ) + beta·C` behind one object-safe trait.

@@ -6,7 +6,7 @@ use crate::runtime::dispatch::backend::RuntimeBackend;
 use crate::runtime::operation::plan::AnySpmmPlan;
 use crate::runtime::operation::sddmm::AnySddmmPlan;
 use crate::runtime::{Format, IndexType, Layout, Matrix};
-use sparse_core::backend::{SpaceOf, zeroed_vec};
+use sparse_core::backend::{SpaceOf, ViewOf, zeroed_vec};
 use sparse_core::op::{
     ConvertKernel, Op, Operations, RowStatistics, Sampling, SddmmKernel, SddmmPlan, SpmmKernel, SpmmPlan,
     SpmvKernel, VectorKernel,
@@ -14,7 +14,7 @@ use sparse_core::op::{
 use sparse_core::space::View as _;
 use sparse_core::{
     Algorithm, Axis, BatchCompressed, Compressed, Error, Host, Index, PlanOptions, Result, Scalar,
-    SparseFormat,
+    Space as _, SparseFormat,
 };
 
 /// A batch: its products are those of the block-diagonal matrix, and its members are matrices of their own.
@@ -51,6 +51,10 @@ where
 
     fn map_values<U: Scalar>(&self, map: &MapValues<'_, B, I, T, U>) -> Result<Self::With<U>> {
         self.with_values(map(self.values(), None)?)
+    }
+
+    fn entry_values(&self) -> Option<ViewOf<'_, B, T>> {
+        Some(SpaceOf::<B>::view(self.values()))
     }
 
     fn to_layout(&self, _: DeviceBackend<'_, B>, layout: &Layout) -> Result<Matrix> {

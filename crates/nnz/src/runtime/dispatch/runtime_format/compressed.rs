@@ -15,7 +15,7 @@ use crate::runtime::operation::plan::AnySpmmPlan;
 use crate::runtime::operation::sddmm::AnySddmmPlan;
 use crate::runtime::operation::spgemm_plan::AnySpgemmPlan;
 use crate::runtime::{DenseMatrix, Format, IndexType, Layout, Matrix};
-use sparse_core::backend::{SpaceOf, ViewMutOf};
+use sparse_core::backend::{SpaceOf, ViewMutOf, ViewOf};
 use sparse_core::op::vector::nrm2;
 use sparse_core::op::{
     Aggregation, Elementwise, ElementwisePlan, FullBackend, GalerkinPlan, Keep, Op, Operations, PrunePlan,
@@ -53,6 +53,10 @@ macro_rules! compressed_members {
 
         fn map_values<U: Scalar>(&self, map: &MapValues<'_, B, I, T, U>) -> Result<Self::With<U>> {
             self.with_values(map(self.values(), None)?)
+        }
+
+        fn entry_values(&self) -> Option<ViewOf<'_, B, T>> {
+            Some(SpaceOf::<B>::view(self.values()))
         }
 
         /// Along the other axis: only the values are copied.

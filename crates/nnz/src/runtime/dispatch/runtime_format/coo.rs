@@ -9,13 +9,14 @@ use crate::runtime::dispatch::backend::RuntimeBackend;
 use crate::runtime::operation::plan::AnySpmmPlan;
 use crate::runtime::operation::sddmm::AnySddmmPlan;
 use crate::runtime::{Format, IndexType, Layout, Matrix};
-use sparse_core::backend::SpaceOf;
+use sparse_core::backend::{SpaceOf, ViewOf};
 use sparse_core::op::{
     Duplicates, FullBackend, Keep, Op, Operations, PrunePlan, RowStatistics, Sampling, SddmmKernel,
     SddmmPlan, SortPlan, SpmmKernel, SpmmPlan,
 };
 use sparse_core::{
     Algorithm, Backend, Coo, Csc, Csr, DenseViewMut, Index, IndexOrder, PlanOptions, Result, Scalar,
+    Space as _,
 };
 
 /// A matrix with more rows or columns than this, and than twice its entries, is transposed by sorting its entries:
@@ -57,6 +58,10 @@ where
 
     fn map_values<U: Scalar>(&self, map: &MapValues<'_, B, I, T, U>) -> Result<Self::With<U>> {
         self.with_values(map(self.values(), None)?)
+    }
+
+    fn entry_values(&self) -> Option<ViewOf<'_, B, T>> {
+        Some(SpaceOf::<B>::view(self.values()))
     }
 
     fn to_layout(&self, on: DeviceBackend<'_, B>, layout: &Layout) -> Result<Matrix> {

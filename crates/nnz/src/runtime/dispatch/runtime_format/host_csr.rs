@@ -42,6 +42,10 @@ where
         csr.with_values(map(csr.values(), None)?)
     }
 
+    fn entry_values(&self) -> Option<&[T]> {
+        Some(self.values())
+    }
+
     fn to_layout(&self, on: DeviceBackend<'_, HostBackend>, layout: &Layout) -> Result<Matrix> {
         into_layout(on, self.to_csr(), layout)
     }

@@ -17,7 +17,7 @@ use crate::runtime::operation::sddmm::AnySddmmPlan;
 use crate::runtime::operation::spgemm_plan::AnySpgemmPlan;
 use crate::runtime::{DenseMatrix, Format, IndexType, Layout, Matrix};
 use shared_methods::{one_matrix_members, sampled_members, spmm_members};
-use sparse_core::backend::{Backend, Buf, SpaceOf, ViewMutOf};
+use sparse_core::backend::{Backend, Buf, SpaceOf, ViewMutOf, ViewOf};
 use sparse_core::op::{Aggregation, Elementwise, Keep, Op, Reduction, RowStatistics, Sampling, SpgemmBound};
 use sparse_core::space::Buffer as _;
 use sparse_core::{
@@ -70,6 +70,11 @@ pub(crate) trait RuntimeFormat<B: RuntimeBackend>: SparseFormat<Space = SpaceOf<
         &self,
         map: &MapValues<'_, B, Self::Index, Self::Scalar, U>,
     ) -> Result<Self::With<U>>;
+
+    /// The values, one for each entry; `None` for formats that pad rows.
+    fn entry_values(&self) -> Option<ViewOf<'_, B, Self::Scalar>> {
+        None
+    }
 
     /// The matrix in another layout: of another format, or of the same padded format.
     fn to_layout(&self, on: DeviceBackend<'_, B>, layout: &Layout) -> Result<Matrix>;
