@@ -418,6 +418,14 @@ def test_norms(ours, kind, place, ord, axis):
     np.testing.assert_allclose(nnz.linalg.norm(theirs, ord, axis), scipy_linalg.norm(theirs, ord, axis))
 
 
+@pytest.mark.parametrize("ord, axis", [(1, None), (np.inf, None), (None, 0), (1, 1), (np.inf, 1)])
+def test_norms_of_complex_matrices_are_real(kind, place, ord, axis):
+    theirs = integers(SHAPE) * np.complex64(3 + 4j)
+    found = nnz.linalg.norm(kind.from_scipy(theirs, place), ord, axis)
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found, scipy_linalg.norm(theirs, ord, axis), rtol=1e-6)
+
+
 def test_norms_of_singular_values_are_left_to_the_host(kind, place):
     with pytest.raises(NotImplementedError, match="order 2 and axis None"):
         nnz.linalg.norm(kind.from_scipy(integers(SHAPE), place), 2)

@@ -14,6 +14,15 @@ fn main() -> nnz::Result<()> {
     assert_eq!((lengths, arrays.0.len()), (vec![2, 1], 3));
     nnz::io::write_csr("a.mtx", &csr)?;
     nnz::io::write_csr("a.npz", &csr)?;
+    let element = csr.get(0, 2);
+    assert_eq!(element, Some(2.0));
+    let (upper, below) = (csr.upper_triangle(), nnz::vstack(&[&csr, &csr])?);
+    let (beside, blocks) = (nnz::hstack(&[&csr, &csr])?, nnz::block_diag(&[&csr, &csr])?);
+    let kron = nnz::kron(&csr, &csr)?;
+    assert_eq!([upper, below, beside, blocks, kron].map(|a| a.nnz()), [3, 6, 6, 6, 9]);
+    let d = [1.0, 2.0, 3.0];
+    let diagonal = Csr::<f64>::from_triplets(3, 3, (0..3).map(|i| (i, i, d[i])))?;
+    assert_eq!(diagonal.diagonal(), [1.0, 2.0, 3.0]);
     let coo = Matrix::from_typed(&device, coo)?;
     let a = Matrix::from_typed(&device, csr)?;
     let eye = Matrix::from_typed(&device, Csr::<f64>::identity(3)?)?;
@@ -40,6 +49,10 @@ fn main() -> nnz::Result<()> {
     let chosen = a.select(&[1], &[2, 0])?;
     let corner = a.select(1.., ..2)?;
     assert_eq!((chosen.shape(), chosen.nnz(), corner.shape()), ((1, 2), 0, (1, 2)));
+    let (main_diagonal, values) = (a.diagonal(0)?, a.values()?);
+    let logarithms = a.map_values(f64::ln_1p)?;
+    let positive = a.with_values(&Vector::from_vec(&device, vec![1.0; a.nnz()])?)?;
+    assert_eq!([main_diagonal.len(), values.len(), logarithms.nnz(), positive.nnz()], [2, 3, 3, 3]);
     let sorted = a.sort()?;
     let pruned = a.prune(None)?;
     let single = a.cast(DType::F32)?;

@@ -139,15 +139,20 @@ _OF_LINES = {None: "norm2", 2: "norm2", 1: "norm1", np.inf: "norminf"}
 _OF_MATRIX = {1: (0, "norm1", np.max), -1: (0, "norm1", np.min), np.inf: (1, "norm1", np.max), -np.inf: (1, "norm1", np.min)}
 
 
+def _lengths(x: DeviceMatrix, by: str, axis: int) -> Any:
+    """The norms of rows or columns. They are real, and computed in the type of the matrix."""
+    return np.ascontiguousarray(x._each(by, axis).real)
+
+
 def norm(x: Any, ord: Any = None, axis: int | None = None) -> Any:
     """:func:`scipy.sparse.linalg.norm`; of a matrix on a device it is computed there, but for singular values."""
     if not isinstance(x, DeviceMatrix):
         return scipy_linalg.norm(x, ord, axis)
     if axis is not None and ord in _OF_LINES:
-        return x._each(_OF_LINES[ord], axis)
+        return _lengths(x, _OF_LINES[ord], axis)
     if axis is None and ord in (None, "fro"):
-        return np.linalg.norm(x._each("norm2", 1))
+        return np.linalg.norm(_lengths(x, "norm2", 1))
     if axis is None and ord in _OF_MATRIX:
         axis, by, which = _OF_MATRIX[ord]
-        return which(x._each(by, axis))
+        return which(_lengths(x, by, axis))
     raise NotImplementedError(f"the norm of order {ord!r} and axis {axis!r} of a matrix on a device: norm(A.get(), …) computes it")
