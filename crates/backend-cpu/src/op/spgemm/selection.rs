@@ -1,5 +1,5 @@
-//! Products with a left factor that selects rows: at most one entry a row, as those of a permutation. Rows of C are rows
-//! of the right factor, scaled.
+//! Products with a left factor that selects rows: at most one entry a row, as those of a permutation. Rows of C are
+//! rows of the right factor, scaled.
 
 use super::numeric::Operands;
 use crate::Cpu;

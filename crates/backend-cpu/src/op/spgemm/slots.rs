@@ -47,14 +47,15 @@ pub(super) fn rows_at_once<T>(length: usize) -> usize {
     (SUMMED_BYTES / (length * size_of::<T>()).max(1)).clamp(8, 128)
 }
 
-/// Entries of a row of the right factor from which on its products are added one after the other, row by row of C. Squares
-/// of f32, two threads, in this way and with all rows of C for each product: of the 27-point stencil 96 and 121 ms, of the
-/// 9-point stencil 39 and 32, of the 5-point stencil 68 and 42.
+/// Entries of a row of the right factor from which on its products are added one after the other, row by row of C.
+/// Squares of f32, two threads, ms, where all products of a row of C were added at once, and with all rows of C for
+/// each product: 27-point stencil 96 and 121, 9-point 39 and 32, 5-point 68 and 42.
 const LONG: usize = 16;
 
-/// Appends the values of rows of C of this length, each of which repeats the row before: for each entry of the left factor
-/// and, if its row of the right one is short, each product, all rows of C. So no addition waits for the one before, and
-/// what is done once for each row of the right factor is done for many. For types that are their own accumulators.
+/// Appends the values of rows of C of this length, each of which repeats the row before: for each entry of the left
+/// factor and, if its row of the right one is short, each product, all rows of C. So no addition waits for the one
+/// before, and what is done once for each row of the right factor is done for many. For types that are their own
+/// accumulators.
 ///
 /// The rows have equally many entries of the left factor, of which those at one position multiply neighbouring rows of
 /// the right factor, which are equally long.
