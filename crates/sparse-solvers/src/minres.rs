@@ -8,7 +8,6 @@ use crate::preconditioner::{Identity, Preconditioner};
 use crate::recurrence::{Iterate, Recurrence};
 use num_traits::{Float, One, Zero};
 use sparse_core::backend::{Backend, Buf, SpaceOf, ViewOf};
-use sparse_core::op::vector::scal;
 use sparse_core::op::{RealOf, SpmvKernel, VectorKernel};
 use sparse_core::{Accumulator, Result, Scalar, Space, SparseFormat};
 use std::mem::swap;
@@ -23,8 +22,8 @@ const NEGLIGIBLE: f64 = 10.0;
 /// β = √(rᴴ·K⁻¹·r)    v = K⁻¹·r / β    α = vᴴ·A·v    r″ = A·v − (α/β)·r − (β/β')·r'       (Lanczos)
 /// w″ = (v − ε·w' − δ·w) / γ           x ← x + φ·w″    with the rotation that keeps ‖b − A·x‖ smallest
 /// ```
-/// An iteration takes one product with A, one application of K⁻¹, one or two `dot`, one or two `nrm2`, eight `axpby`
-/// and a `scal`; apart from the product it moves 28 vectors of the order of A. The workspace is seven vectors. Without
+/// An iteration takes one product with A, one application of K⁻¹, one or two `dot`, one or two `nrm2` and seven
+/// `axpby`; apart from the product it moves 24 vectors of the order of A. The workspace is seven vectors. Without
 /// a preconditioner the residual never grows.
 ///
 /// If A is singular and b has no solution, and rounding does not hide it, the outcome is
@@ -95,16 +94,14 @@ where
     ) -> Result<usize, Halt> {
         let negligible = NEGLIGIBLE * to_f64(RealOf::<M::Scalar>::epsilon());
         if self.rotated.is_new {
-            let beta = weighted_norm(at, &mut self.preconditioner, &self.lanczos[0], &mut self.v)?;
+            let beta = normalize(at, &mut self.preconditioner, &self.lanczos[0], &mut self.v)?;
             self.rotated.start(beta)?;
         }
         let (before, beta) = (self.rotated.beta_before, self.rotated.beta);
-        scal::<B, M::Scalar>(at.backend(), from_f64(1.0 / beta), SpaceOf::<B>::view_mut(&mut self.v))?;
         let alpha = self.extend(at, beta, before)?;
-        // This copy of v outlives the next application of K⁻¹.
         let [last, previous, next] = &mut self.directions;
-        add(at, 1.0, &self.v, 0.0, next)?;
-        let next_beta = weighted_norm(at, &mut self.preconditioner, &self.lanczos[0], &mut self.v)?;
+        swap(&mut self.v, next);
+        let next_beta = normalize(at, &mut self.preconditioner, &self.lanczos[0], &mut self.v)?;
         let step = self.rotated.rotate(alpha, next_beta, negligible)?;
 
         add(at, -step.epsilon / step.gamma, previous, 1.0 / step.gamma, next)?;
@@ -138,12 +135,12 @@ impl<B: Backend, T: Accumulator, P> MinimalResiduals<B, T, P> {
     }
 }
 
-/// `z ← K⁻¹·r`; returns √(rᴴ·z).
-fn weighted_norm<B, M, P>(
+/// `v ← K⁻¹·r / β`; returns β = √(rᴴ·K⁻¹·r). If that is zero, v is not finite.
+fn normalize<B, M, P>(
     at: &Iterate<'_, B, M>,
     preconditioner: &mut P,
     r: &Buf<B, M::Scalar>,
-    z: &mut Buf<B, M::Scalar>,
+    v: &mut Buf<B, M::Scalar>,
 ) -> Result<f64, Halt>
 where
     B: SpmvKernel<M> + VectorKernel<M::Scalar>,
@@ -153,11 +150,12 @@ where
 {
     let (r, is_identity) = (SpaceOf::<B>::view(r), preconditioner.is_identity());
     let solved = preconditioner.apply(r)?;
-    at.axpby(M::Scalar::one(), solved, M::Scalar::zero(), z)?;
-    if is_identity {
-        return Ok(to_f64(at.norm(r)?));
-    }
-    Ok(to_f64(not_negative::<B, M::Scalar>(at.backend(), "rᴴ·z", r, SpaceOf::<B>::view(z))?).sqrt())
+    let beta = match is_identity {
+        true => to_f64(at.norm(r)?),
+        false => to_f64(not_negative::<B, M::Scalar>(at.backend(), "rᴴ·K⁻¹·r", r, solved)?).sqrt(),
+    };
+    at.axpby(from_f64(1.0 / beta), solved, M::Scalar::zero(), v)?;
+    Ok(beta)
 }
 
 /// `vᴴ·image`, which is real for the `image` of a Hermitian matrix.

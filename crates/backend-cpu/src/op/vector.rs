@@ -11,6 +11,7 @@ use crate::simd::{Isa, Vectorize};
 use num_traits::Float;
 use sparse_core::op::{CoefficientOf, RealOf, VectorKernel};
 use sparse_core::{Accumulator, DenseViewMut, Result, Scalar, c64};
+use std::ops::RangeInclusive;
 
 /// Partial sums of a chunk, so that the compiler may use vectors.
 const LANES: usize = 8;
@@ -82,8 +83,18 @@ fn dot<T: Scalar>(cpu: &Cpu, x: &[T], y: &[T]) -> T::Acc {
     in_order(cpu.map(x.len(), chunks(x.len(), CHUNK), of_chunk))
 }
 
-/// Scaled by a power of two near the largest element, so that no square overflows and none that matters underflows.
+/// Sums of squares that did not overflow, and beside which all that underflowed does not count.
+const SAFE_SQUARES: RangeInclusive<f64> = 1e-270..=f64::MAX;
+
+/// In one pass, if the sum of squares is safe: the scaled one, which reads twice and divides, takes several times as
+/// long.
 fn nrm2<T: Scalar>(cpu: &Cpu, x: &[T]) -> f64 {
+    let squares = in_order(over_chunks(cpu, x, |x| x * x, |sum, x| sum + x));
+    if SAFE_SQUARES.contains(&squares) { squares.sqrt() } else { scaled_nrm2(cpu, x) }
+}
+
+/// Scaled by a power of two near the largest element, so that no square overflows and none that matters underflows.
+fn scaled_nrm2<T: Scalar>(cpu: &Cpu, x: &[T]) -> f64 {
     let largest = over_chunks(cpu, x, f64::abs, f64::max).into_iter().fold(0.0, f64::max);
     if largest == 0.0 || largest.is_infinite() {
         return in_order(over_chunks(cpu, x, f64::abs, |sum, x| sum + x));

@@ -34,6 +34,43 @@ pub(crate) fn for_each_filled_row<O: Index>(offsets: &[O], mut visit: impl FnMut
     }
 }
 
+/// The rows with entries, in order, as [`for_each_filled_row`] visits them.
+pub(crate) struct FilledRows<'a, O> {
+    offsets: &'a [O],
+    /// The row of the lowest bit.
+    first: usize,
+    /// Rows that were not returned yet, of 64.
+    filled: u64,
+}
+
+impl<'a, O: Index> FilledRows<'a, O> {
+    /// The offsets ascend; there is at least one.
+    #[inline(always)]
+    pub(crate) fn new(offsets: &'a [O]) -> Self {
+        let filled = filled_rows(&offsets[..offsets.len().min(ROWS + 1)]);
+        Self { offsets, first: 0, filled }
+    }
+}
+
+impl<O: Index> Iterator for FilledRows<'_, O> {
+    type Item = usize;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<usize> {
+        let rows = self.offsets.len() - 1;
+        while self.filled == 0 {
+            self.first += ROWS;
+            if self.first >= rows {
+                return None;
+            }
+            self.filled = filled_rows(&self.offsets[self.first..=rows.min(self.first + ROWS)]);
+        }
+        let row = self.first + self.filled.trailing_zeros() as usize;
+        self.filled &= self.filled - 1;
+        Some(row)
+    }
+}
+
 /// A bit for each of at most 64 rows: 1 if it has entries.
 #[inline(always)]
 fn filled_rows<O: Index>(offsets: &[O]) -> u64 {
@@ -70,6 +107,7 @@ mod tests {
             let mut found = vec![];
             for_each_filled_row(&offsets, |row, entries| found.push((row, entries)));
             assert_eq!(found, expected);
+            assert!(FilledRows::new(&offsets).eq(expected.into_iter().map(|(row, _)| row)));
         }
     }
 

@@ -78,6 +78,44 @@ fn rows_that_repeat_with_columns_far_apart_agree_with_the_reference() {
 }
 
 #[test]
+fn runs_of_rows_that_repeat_agree_with_the_reference() {
+    fn check_type<T: Scalar>() {
+        let diagonals = |rows: usize, columns: &[usize]| {
+            let entries =
+                (0..rows).flat_map(|i| columns.iter().map(move |&k| (i, i + k, T::from_acc(T::Acc::ONE))));
+            inexact(Csr::<T>::from_triplets(rows, rows + columns[columns.len() - 1], entries).unwrap())
+        };
+        let grid = inexact(stencil_5::<T>(13, 170).unwrap());
+        check_both_formats("grid", &grid, &grid);
+        // More rows than are added at once, factors of other lengths, products that meet at one column or at none.
+        let (a, b) = (diagonals(400, &[0, 1, 9]), diagonals(409, &[0, 3, 8, 40]));
+        check_both_formats("diagonals", &a, &b);
+        check("diagonals that are vectors", &a, &diagonals(409, &[0, 1, 2, 3, 4, 5, 6, 7, 8]));
+        check("one diagonal", &diagonals(300, &[5]), &diagonals(305, &[2]));
+    }
+    check_type::<f64>();
+    check_type::<f32>();
+    check_type::<c64>();
+    check_type::<bf16>();
+}
+
+#[test]
+fn selected_rows_agree_with_the_reference() {
+    let b =
+        inexact(with_row_lengths::<f64>(&(0..9000).map(|row| row % 7).collect::<Vec<_>>(), 9000, 1).unwrap());
+    let unsorted = Csr::new_unsorted(2, 3, vec![0, 2, 3], vec![2, 0, 1], vec![1.5, 2.0, 3.0]).unwrap();
+    let select = |rows: usize, of: usize, part: usize| {
+        let entries = (0..rows).filter(|i| i % 5 < part).map(|i| (i, i * 7919 % of, -1.0 / (i + 1) as f64));
+        Csr::from_triplets(rows, of, entries).unwrap()
+    };
+    for (rows, part) in [(9000, 5), (20_000, 4), (700, 3), (9000, 1)] {
+        check_both_formats("selected rows", &select(rows, 9000, part), &b);
+    }
+    check("selected unsorted rows", &select(9, 2, 5), &unsorted);
+    check("nothing", &select(0, 9000, 5), &b);
+}
+
+#[test]
 fn rows_of_every_method_agree_with_the_reference() {
     let wide = inexact(uniform::<f32>(100, 3_000_000, 9, 1).unwrap());
     let tall = transposed(&inexact(uniform::<f32>(40, 3_000_000, 9, 2).unwrap()));

@@ -1,6 +1,6 @@
 //! Products with a diagonal matrix: the pattern of the other factor, whose rows or columns are scaled.
 
-use super::once::Slices;
+use super::once::{Borrowed, Slices};
 use crate::Cpu;
 use crate::parallel::{CHUNK, rows_by_entries, split_mut};
 use crate::primitive::fill::{entry_ranges, try_zeroed};
@@ -9,14 +9,14 @@ use sparse_core::{Csr, Host, Index, IndexOrder, Result, Scalar};
 use std::ops::Range;
 
 /// A·B if one of them is a diagonal with all of its entries and the other has its rows in order; `None` otherwise.
-pub(super) fn multiply<T: Scalar, I: Index>(
+pub(super) fn multiply<T: Scalar, I: Index, O: Index>(
     cpu: &Cpu,
-    (a_shape, a): ((usize, usize), Slices<'_, T, I>),
-    (b_shape, b): ((usize, usize), Slices<'_, T, I>),
-) -> Result<Option<Csr<T, Host, I, I>>> {
+    (a_shape, a): Borrowed<'_, T, I, O>,
+    (b_shape, b): Borrowed<'_, T, I, O>,
+) -> Result<Option<Csr<T, Host, I, O>>> {
     let of_products = |x: T, y: T| T::from_acc(T::Acc::ZERO + x.to_acc() * y.to_acc());
     let is_canonical =
-        |(offsets, indices, _): Slices<'_, T, I>| order_of(cpu, offsets, indices) == IndexOrder::CANONICAL;
+        |(offsets, indices, _): Slices<'_, T, I, O>| order_of(cpu, offsets, indices) == IndexOrder::CANONICAL;
     let (other, values) = if is_diagonal(a_shape, a) && is_canonical(b) {
         let scale = |row: usize, entries: Range<usize>, to: &mut [T]| {
             to.iter_mut().zip(&b.2[entries]).for_each(|(to, &y)| *to = of_products(a.2[row], y));
@@ -40,15 +40,21 @@ pub(super) fn multiply<T: Scalar, I: Index>(
 }
 
 /// True if a matrix is square and row k has one entry, in column k.
-fn is_diagonal<T, I: Index>((rows, cols): (usize, usize), (offsets, indices, _): Slices<'_, T, I>) -> bool {
-    let are_positions = |array: &[I]| array.iter().enumerate().all(|(k, index)| index.as_usize() == k);
-    rows == cols && indices.len() == rows && are_positions(offsets) && are_positions(indices)
+fn is_diagonal<T, I: Index, O: Index>(
+    (rows, cols): (usize, usize),
+    (offsets, indices, _): Slices<'_, T, I, O>,
+) -> bool {
+    rows == cols && indices.len() == rows && are_positions(indices) && are_positions(offsets)
+}
+
+fn are_positions<I: Index>(array: &[I]) -> bool {
+    array.iter().enumerate().all(|(k, index)| index.as_usize() == k)
 }
 
 /// Values for the entries of a matrix, which `scale` writes for a row and the range of its entries.
-fn scaled<T: Scalar, I: Index>(
+fn scaled<T: Scalar, I: Index, O: Index>(
     cpu: &Cpu,
-    (offsets, _, values): Slices<'_, T, I>,
+    (offsets, _, values): Slices<'_, T, I, O>,
     scale: impl Fn(usize, Range<usize>, &mut [T]) + Send + Sync,
 ) -> Result<Vec<T>> {
     let mut products = try_zeroed::<T>(values.len())?;

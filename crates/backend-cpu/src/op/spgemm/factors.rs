@@ -57,6 +57,12 @@ impl<'a, I: Index, O: Index> Pattern<'a, I, O> {
         self.offsets[row].as_usize()..self.offsets[row + 1].as_usize()
     }
 
+    /// The entries of some rows.
+    #[inline(always)]
+    pub(super) fn range_of(self, rows: &Range<usize>) -> Range<usize> {
+        self.offsets[rows.start].as_usize()..self.offsets[rows.end].as_usize()
+    }
+
     /// True if neighbouring rows, by a sample, begin with neighbouring columns.
     fn first_columns_stay_near(self) -> bool {
         let rows = (1..self.major()).step_by(self.major() / LOCAL_ROWS + 1);

@@ -34,6 +34,8 @@ mod pool;
 mod ranked;
 #[cfg(target_arch = "x86_64")]
 mod ranked_avx512;
+mod row_product;
+mod selection;
 #[cfg(target_arch = "x86_64")]
 mod short_rows_avx512;
 mod slots;

@@ -122,7 +122,7 @@ impl<'a, I: Index, O: Index> Search<'a, I, O> {
         let start = columns.len();
         if let Some(length) = self.repeats(row, lengths) {
             if stores {
-                repeat(columns, length);
+                repeat(columns, length, 1);
             }
             return length;
         }
@@ -150,6 +150,22 @@ impl<'a, I: Index, O: Index> Search<'a, I, O> {
     pub(super) fn repeats(&self, row: usize, lengths: &[usize]) -> Option<usize> {
         let (repetitions, &length) = (self.repetitions.as_ref()?, lengths.last()?);
         if self.factors.repeats(repetitions, row) { Some(length) } else { None }
+    }
+
+    /// The rows from the first one on that repeat the row before, at most `most` and up to `end`; the first one does.
+    #[inline(always)]
+    pub(super) fn repeated_rows(&self, first: usize, end: usize, most: usize) -> Range<usize> {
+        let repeats = |row: &usize| {
+            self.repetitions.as_ref().is_some_and(|repetitions| self.factors.repeats(repetitions, *row))
+        };
+        let end = end.min(first + most);
+        first..(first + 1..end).find(|row| !repeats(row)).unwrap_or(end)
+    }
+
+    /// True if rows may repeat the row before.
+    #[inline(always)]
+    pub(super) fn has_repetitions(&self) -> bool {
+        self.repetitions.is_some()
     }
 
     /// Appends the columns of the `products` products of a row, all in `window`.
@@ -226,15 +242,18 @@ impl<I: Index, O: Index> Vectorize for FindRows<'_, '_, I, O> {
     }
 }
 
-/// Appends the last `length` columns again, each one higher.
+/// Appends the last `length` columns `count` times again, each time one higher.
 #[inline(always)]
-pub(super) fn repeat<I: Index>(columns: &mut Vec<I>, length: usize) {
+pub(super) fn repeat<I: Index>(columns: &mut Vec<I>, length: usize, count: usize) {
     let start = columns.len();
-    columns.resize(start + length, I::default());
+    columns.resize(start + count * length, I::default());
     // Not copied and increased in place: a load of what another size of store has just written waits for it.
-    let (before, row) = columns.split_at_mut(start);
-    for (column, before) in row.iter_mut().zip(&before[start - length..]) {
-        *column = I::cast(before.as_usize() + 1);
+    let (before, rows) = columns.split_at_mut(start);
+    let before = &before[start - length..];
+    for (row, step) in rows.chunks_exact_mut(length.max(1)).zip(1..) {
+        for (column, before) in row.iter_mut().zip(before) {
+            *column = I::cast(before.as_usize() + step);
+        }
     }
 }
 
