@@ -16,7 +16,7 @@ pub(crate) async fn check(request: Request, next: Next) -> Result<Response, Prob
 }
 
 /// Fails unless there is one `Host`, with the host of an address that has one. In HTTP/1.0 there may be none.
-fn check_host(version: Version, address: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
+pub(crate) fn check_host(version: Version, address: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
     let mut hosts = headers.get_all(header::HOST).iter();
     let host = match (hosts.next(), hosts.next()) {
         (None, _) if version < Version::HTTP_11 => return Ok(()),

@@ -117,3 +117,17 @@ fn bodies_are_taken_as_they_are_once_many_others_fill_the_buffers() {
     }
     drop(pausing);
 }
+
+#[test]
+fn a_body_that_names_arrays_is_waited_for_as_others_are() {
+    let data = tempfile::tempdir().unwrap();
+    let mut config = Config { cuda_ipc: true, ..Config::new(data.path(), 1 << 20) };
+    config.limits.idle_time = Duration::from_millis(200);
+    let server = Running::start(config);
+    server.send("PUT /v1/matrices/a", &[MTX], &matrix()).expect(201);
+    for request in ["PUT /v1/matrices/b", "POST /v1/matrices/a/spmv"] {
+        let media = "Content-Type: application/x-nnz-cuda\r\nContent-Length: 9\r\n";
+        let lines = format!("{request} HTTP/1.1\r\nHost: {}\r\n{CLOSE}{media}", server.address);
+        send_lines(server.address, &lines, "{").expect(408);
+    }
+}
