@@ -23,7 +23,11 @@ pub(crate) fn check_host(version: Version, address: &Uri, headers: &HeaderMap) -
         (Some(host), None) => authority(host),
         _ => None,
     };
-    let needed = || Problem::bad_request("one header `Host: NAME`, or NAME:PORT, is needed");
+    let needed = || {
+        Problem::bad_request(
+            "one header `Host: NAME`, or NAME:PORT, is needed, as in the address if that has one",
+        )
+    };
     let host = host.ok_or_else(needed)?;
     if address.authority().is_none_or(|other| *other == host) { Ok(()) } else { Err(needed()) }
 }
