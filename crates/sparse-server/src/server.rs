@@ -45,10 +45,13 @@ use tokio::time::{sleep, timeout};
 /// Bytes that the header of a request may have.
 const HEADER_BYTES: usize = 64 << 10;
 
-/// Bytes of a connection that are read at once where they come fast; where they do not, few are asked for. Of many
-/// connections each reads fewer: a buffer stays while its connection pauses.
+/// Bytes of a connection that are read at once where they come fast; where they do not, few are asked for.
 const BUFFER_BYTES: usize = 256 << 10;
+
+/// Open connections from which on a new one has a smaller buffer, which stays while the connection pauses.
 const MANY_CONNECTIONS: usize = 64;
+
+/// Bytes of that buffer, in which a header has to fit.
 const BUFFER_BYTES_OF_MANY: usize = HEADER_BYTES;
 
 /// The longest part of the time for requests in flight in which those that are not finished are told so. It is a tenth
