@@ -3,6 +3,7 @@
 
 use crate::answer::accept::accepted_form;
 use crate::answer::encoding::accepted;
+use crate::connection::request_head;
 use crate::objects::Object;
 use crate::operation_requests::{prefers_async, time_limit};
 use crate::operations::{MemberSelection, OPERATIONS};
@@ -14,9 +15,9 @@ use crate::request::labels::{Labels, Selector};
 use crate::request::parameters::Parameters;
 use crate::request::put_options::{new_name, put_options};
 use crate::security::caller::{check_local, token_of};
-use crate::upload::{Frames, check_headers, kind_of};
+use crate::upload::{DeviceArray, DeviceCsr, Frames, check_headers, kind_of};
 use axum::extract::Query;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Uri, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Uri, Version, header};
 use serde_json::json;
 use std::io::Read;
 use std::sync::Arc;
@@ -101,6 +102,7 @@ pub fn headers(data: &[u8]) {
     check(kind_of(&headers));
     check(check_headers(&headers, 1000));
     check(check_local(&headers));
+    check(request_head::check_host(Version::HTTP_11, &Uri::from_static("/"), &headers));
     check(key_of(&headers));
     prefers_async(&headers);
     accepted(&headers);
@@ -117,6 +119,15 @@ pub fn zstd(data: &[u8]) {
     const MAX_BYTES: u64 = 1 << 20;
     // What is no frame is refused.
     let _ = std::io::copy(&mut Frames::new(data).take(MAX_BYTES), &mut std::io::sink());
+}
+
+/// Parses a body that names arrays of the client on the device.
+///
+/// # Panics
+/// On an error of the parser.
+pub fn device_arrays(data: &[u8]) {
+    check(DeviceArray::parse(data));
+    check(DeviceCsr::parse(data));
 }
 
 /// The parsed value. What is refused is the client's fault, and the document that says so can be written.
@@ -137,8 +148,13 @@ mod tests {
     type Target = fn(&[u8]);
 
     /// The targets; the folders of the corpus have the same names.
-    const TARGETS: [(&str, Target); 4] =
-        [("program", program), ("query", query), ("headers", headers), ("zstd", zstd)];
+    const TARGETS: [(&str, Target); 5] = [
+        ("program", program),
+        ("query", query),
+        ("headers", headers),
+        ("zstd", zstd),
+        ("device_arrays", device_arrays),
+    ];
 
     /// Bytes that mean something in one of the texts, or nothing in any.
     const BYTES: [u8; 8] = [0, b'"', b',', b'.', b'%', b'-', b'9', 0xff];
@@ -174,6 +190,8 @@ mod tests {
         let mut text = String::new();
         Frames::new(&std::fs::read(frame).unwrap()[..]).read_to_string(&mut text).unwrap();
         assert!(text.starts_with("%%MatrixMarket"), "{text}");
+        assert_eq!(DeviceArray::parse(seed("device_arrays/array").as_bytes()).unwrap().shape, [3, 2]);
+        assert!(DeviceCsr::parse(seed("device_arrays/csr").as_bytes()).is_ok());
         let pairs = pairs(seed("query/select").as_bytes()).unwrap();
         assert_eq!(Parameters::checked(pairs).positions("rows", 10).unwrap().len(), 5);
     }

@@ -48,6 +48,12 @@ const HEADER_BYTES: usize = 64 << 10;
 /// Bytes of a connection that are read at once where they come fast; where they do not, few are asked for.
 const BUFFER_BYTES: usize = 256 << 10;
 
+/// Open connections from which on a new one has a smaller buffer, which stays while the connection pauses.
+const MANY_CONNECTIONS: usize = 64;
+
+/// Bytes of that buffer, in which a header has to fit.
+const BUFFER_BYTES_OF_MANY: usize = HEADER_BYTES;
+
 /// The longest part of the time for requests in flight in which those that are not finished are told so. It is a tenth
 /// where that is less.
 const LONGEST_ANSWER_TIME: Duration = Duration::from_secs(1);
@@ -217,14 +223,17 @@ impl Server {
             let (router, watcher) = (router.clone(), connections.watcher());
             let link = self.front_end.metrics.link.clone();
             let tls = self.tls.as_ref().map(|tls| tls.acceptor());
+            let open = limits.connections - permits.available_permits();
+            let buffer_bytes = if open > MANY_CONNECTIONS { BUFFER_BYTES_OF_MANY } else { BUFFER_BYTES };
             tokio::spawn(async move {
                 let stream = Layered::new(stream, WriteTimeout::new(idle_time, least_rate));
-                let trickle = Trickle::new(link);
+                let (trickle, settings) =
+                    (Trickle::new(link), connection_settings(header_time, buffer_bytes));
                 match tls {
-                    None => serve(Layered::new(stream, trickle), router, watcher, header_time).await,
+                    None => serve(Layered::new(stream, trickle), router, watcher, settings).await,
                     Some(tls) => match timeout(header_time, tls.accept(stream)).await {
                         Ok(Ok(stream)) => {
-                            serve(Layered::new(stream, trickle), router, watcher, header_time).await
+                            serve(Layered::new(stream, trickle), router, watcher, settings).await
                         }
                         Ok(Err(error)) => tracing::debug!("TLS: {error}"),
                         Err(_) => tracing::debug!("TLS: the handshake takes too long"),
@@ -277,11 +286,22 @@ async fn accept(listener: &TcpListener, permits: Arc<Semaphore>) -> Option<(TcpS
     }
 }
 
+/// The settings of a connection, with the time for a header and the bytes of buffers.
+fn connection_settings(header_time: Duration, buffer_bytes: usize) -> http1::Builder {
+    let mut settings = http1::Builder::new();
+    settings
+        .timer(TokioTimer::new())
+        .header_read_timeout(header_time)
+        .max_header_size(HEADER_BYTES)
+        .max_buf_size(buffer_bytes);
+    settings
+}
+
 async fn serve(
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     router: Router,
     watcher: Watcher,
-    header_time: Duration,
+    settings: http1::Builder,
 ) {
     let unfinished = Unfinished::default();
     let stream = Layered::new(stream, Lingering::new(unfinished.clone()));
@@ -295,12 +315,7 @@ async fn serve(
             Ok::<_, Infallible>(answer)
         }
     });
-    let connection = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(header_time)
-        .max_header_size(HEADER_BYTES)
-        .max_buf_size(BUFFER_BYTES)
-        .serve_connection(TokioIo::new(stream), service);
+    let connection = settings.serve_connection(TokioIo::new(stream), service);
     if let Err(error) = watcher.watch(connection).await {
         tracing::debug!("connection: {error}");
     }

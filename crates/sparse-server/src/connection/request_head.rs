@@ -16,14 +16,18 @@ pub(crate) async fn check(request: Request, next: Next) -> Result<Response, Prob
 }
 
 /// Fails unless there is one `Host`, with the host of an address that has one. In HTTP/1.0 there may be none.
-fn check_host(version: Version, address: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
+pub(crate) fn check_host(version: Version, address: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
     let mut hosts = headers.get_all(header::HOST).iter();
     let host = match (hosts.next(), hosts.next()) {
         (None, _) if version < Version::HTTP_11 => return Ok(()),
         (Some(host), None) => authority(host),
         _ => None,
     };
-    let needed = || Problem::bad_request("one header `Host: NAME`, or NAME:PORT, is needed");
+    let needed = || {
+        Problem::bad_request(
+            "one header `Host: NAME`, or NAME:PORT, is needed, as in the address if that has one",
+        )
+    };
     let host = host.ok_or_else(needed)?;
     if address.authority().is_none_or(|other| *other == host) { Ok(()) } else { Err(needed()) }
 }

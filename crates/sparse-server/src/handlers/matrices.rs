@@ -96,7 +96,7 @@ pub(crate) async fn upload(
     let reception =
         Reception { kind, encoding, limit: limits.upload_bytes, limits, folder: state.store.disk.uploads() };
     let received = match is_on_device {
-        true => Upload::OnDevice(Box::new(DeviceCsr::receive(body).await?)),
+        true => Upload::OnDevice(Box::new(DeviceCsr::receive(body, limits).await?)),
         false => reception.receive_matrix(body, &state.store, &identity.tenant).await?,
     };
     let caller = caller(&state);

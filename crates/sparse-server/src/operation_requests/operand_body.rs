@@ -22,12 +22,11 @@ pub(crate) async fn receive_operand(
     headers: &HeaderMap,
     body: Body,
 ) -> Result<ArrayBody, Problem> {
+    let limits = &state.config.limits;
     if is_on_device(headers) {
-        return ArrayBody::on_device(body).await;
+        return ArrayBody::on_device(body, limits).await;
     }
-    array_reception((&state.config.limits, state.store.disk.uploads()), who, headers)?
-        .receive_array(body)
-        .await
+    array_reception((limits, state.store.disk.uploads()), who, headers)?.receive_array(body).await
 }
 
 /// The reception of the `.npy` body that `who` takes, in a folder if it is large.

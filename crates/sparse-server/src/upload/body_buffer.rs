@@ -66,13 +66,6 @@ impl BodyBuffer {
         true
     }
 
-    /// Appends bytes to an empty buffer, however many.
-    pub(super) fn push_first(&mut self, bytes: &[u8]) {
-        if !self.push(bytes) {
-            self.bytes.extend_from_slice(bytes);
-        }
-    }
-
     /// True if the buffer is large, which it becomes if its bytes can be counted.
     fn is_large(&mut self) -> bool {
         if self.counted == 0 && self.counter.add(self.limit) {
@@ -87,7 +80,7 @@ impl BodyBuffer {
         self.limit = self.limit.min(limit);
         self.counter.remove(self.counted.saturating_sub(self.limit));
         self.counted = self.counted.min(self.limit);
-        self.bytes.shrink_to(if self.counted > 0 { self.limit } else { SMALL });
+        self.bytes.shrink_to(self.limit);
     }
 
     /// The bytes, which are not counted any more.
@@ -145,13 +138,6 @@ mod tests {
         drop(second);
         assert_eq!((fill(&mut third), counted()), (3, LARGE + LARGE / 2));
         assert_eq!((third.into_vec().len(), counted()), (LARGE, LARGE / 2));
-
-        // More bytes than a buffer may have are taken if they are alone, and not for long.
-        let mut alone = BodyBuffer::with_counter(2 * LARGE, counter);
-        alone.push_first(&[7; 3 * SMALL]);
-        assert!(alone.len() == 3 * SMALL && !alone.push(&[7]));
-        alone.clear(LARGE);
-        assert!(alone.bytes.capacity() <= SMALL);
         drop(first);
         assert_eq!(counted(), 0);
     }

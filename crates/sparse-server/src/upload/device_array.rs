@@ -1,6 +1,8 @@
 //! Arrays that clients on this machine have in the memory of the server's GPU: named by handles of CUDA IPC, read and
 //! written there, and not sent.
 
+use super::Incoming;
+use crate::config::Limits;
 use crate::memory::ledger::Reservation;
 use crate::objects::Store;
 use crate::problem::Problem;
@@ -16,7 +18,7 @@ pub(crate) const CUDA: &str = "application/x-nnz-cuda";
 pub(crate) const RESULT_ARRAY: &str = "nnz-result-cuda";
 
 /// Bytes of a body that names arrays.
-const MAX_BYTES: usize = 16 << 10;
+const MAX_BYTES: u64 = 16 << 10;
 
 /// An array in C order.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -62,9 +64,12 @@ fn wrong(what: impl Display) -> Problem {
 }
 
 /// The text of a body that names arrays.
-async fn receive(body: Body) -> Result<Vec<u8>, Problem> {
-    let bytes = axum::body::to_bytes(body, MAX_BYTES).await;
-    Ok(bytes.map_err(|error| wrong(format_args!("{error}; {MAX_BYTES} bytes may be")))?.into())
+async fn receive(body: Body, limits: &Limits) -> Result<Vec<u8>, Problem> {
+    let (mut incoming, mut text) = (Incoming::new(body, MAX_BYTES, limits), vec![]);
+    while let Some(data) = incoming.next().await? {
+        text.extend_from_slice(&data);
+    }
+    Ok(text)
 }
 
 fn parse<'a, T: Deserialize<'a>>(text: &'a [u8]) -> Result<T, Problem> {
@@ -117,14 +122,17 @@ impl Fields {
 
 impl DeviceArray {
     /// The array that a body names.
-    pub(super) async fn receive(body: Body) -> Result<Self, Problem> {
-        parse::<Fields>(&receive(body).await?)?.array()
+    pub(super) async fn receive(body: Body, limits: &Limits) -> Result<Self, Problem> {
+        Self::parse(&receive(body, limits).await?)
     }
 
     /// The array of the header of a request.
     pub(crate) fn of_header(value: &HeaderValue) -> Result<Self, Problem> {
-        let parsed = parse::<Fields>(value.as_bytes()).and_then(Fields::array);
-        parsed.map_err(|problem| problem.within(RESULT_ARRAY))
+        Self::parse(value.as_bytes()).map_err(|problem| problem.within(RESULT_ARRAY))
+    }
+
+    pub(crate) fn parse(text: &[u8]) -> Result<Self, Problem> {
+        parse::<Fields>(text)?.array()
     }
 
     /// The bytes of a copy in its own type, and of one in another.
@@ -163,11 +171,11 @@ impl DeviceArray {
 
 impl DeviceCsr {
     /// The matrix that a body names.
-    pub(crate) async fn receive(body: Body) -> Result<Self, Problem> {
-        Self::parse(&receive(body).await?)
+    pub(crate) async fn receive(body: Body, limits: &Limits) -> Result<Self, Problem> {
+        Self::parse(&receive(body, limits).await?)
     }
 
-    fn parse(text: &[u8]) -> Result<Self, Problem> {
+    pub(crate) fn parse(text: &[u8]) -> Result<Self, Problem> {
         let CsrFields { shape, indptr, indices, data } = parse(text)?;
         let types = (indices.index_type()?, data.value_type()?);
         if indptr.dtype != indices.dtype {
@@ -232,9 +240,9 @@ mod tests {
             let found = csr(&indptr, &indices, &data).unwrap_err();
             assert!(found.contains(reason), "{found}");
         }
-        let huge = parse::<Fields>(array("[4294967296,4294967296]", "<f8").as_bytes()).unwrap().array();
+        let huge = DeviceArray::parse(array("[4294967296,4294967296]", "<f8").as_bytes());
         assert!(huge.unwrap_err().detail().contains("fits no memory"));
-        let found = parse::<Fields>(array("[3,2]", "<f4").as_bytes()).unwrap().array().unwrap();
+        let found = DeviceArray::parse(array("[3,2]", "<f4").as_bytes()).unwrap();
         assert_eq!((found.bytes(None), found.bytes(Some(DType::F64)), found.memory.len), (48, 72, 6));
     }
 }

@@ -11,6 +11,7 @@ pub(crate) mod resumable;
 mod sink;
 mod zstd;
 
+use crate::config::Limits;
 use crate::execution::task::Task;
 use crate::problem::Problem;
 use crate::request::media::{MTX, NPY, NPZ, extension, kind_of_media};
@@ -67,8 +68,8 @@ pub(crate) enum ArrayBody {
 
 impl ArrayBody {
     /// The array that a body of [`CUDA`] names.
-    pub(crate) async fn on_device(body: Body) -> Result<Self, Problem> {
-        DeviceArray::receive(body).await.map(Self::OnDevice)
+    pub(crate) async fn on_device(body: Body, limits: &Limits) -> Result<Self, Problem> {
+        DeviceArray::receive(body, limits).await.map(Self::OnDevice)
     }
 
     /// Bytes of the array: as it was received, as it is inflated, as it is read, and as values of `dtype`, or of its

@@ -23,8 +23,8 @@ use std::time::Duration;
 use tokio::task::{JoinHandle, spawn_blocking};
 use tokio::time::{Instant, timeout};
 
-/// Bytes of each further part, few enough to stay in the cache.
-const PART: usize = 512 << 10;
+/// Bytes of each further part, few enough to stay in the cache with those of the connection's buffer that follow them.
+const PART: usize = 256 << 10;
 
 /// The kind, the encoding and the limits of a body that is to be received.
 #[derive(Debug)]
@@ -134,7 +134,7 @@ impl Progress {
         mut data: Bytes,
         open: impl Fn(&[u8]) -> Result<Sink, Problem>,
     ) -> Result<Self, Problem> {
-        let progress = match self {
+        Ok(match self {
             Self::Memory(mut first) => {
                 if first.push(&data) {
                     return Ok(Self::Memory(first));
@@ -142,29 +142,17 @@ impl Progress {
                 first.push(&data.split_to(HEAD_BYTES.saturating_sub(first.len()).min(data.len())));
                 match open(&first)? {
                     Sink::Decoding(decoding) if decoding.copies() => {
-                        Self::Copying(pushed(decoding, first.into_vec().into()).await?)
+                        let decoding = pushed(decoding, first.into_vec().into()).await?;
+                        Self::Copying(copied(decoding, data).await?)
                     }
-                    sink => Self::Writing(write(sink, first), BodyBuffer::new(PART)),
+                    sink => Self::Writing(write(sink, first, data), BodyBuffer::new(PART)),
                 }
             }
-            progress => progress,
-        };
-        progress.add(data).await
-    }
-
-    /// Takes bytes that are not for the memory.
-    async fn add(self, data: Bytes) -> Result<Self, Problem> {
-        Ok(match self {
-            Self::Memory(bytes) => Self::Memory(bytes),
-            Self::Copying(mut decoding) => {
-                let rest = data.slice(decoding.copy(&data)..);
-                Self::Copying(if rest.is_empty() { decoding } else { pushed(decoding, rest).await? })
-            }
+            Self::Copying(decoding) => Self::Copying(copied(decoding, data).await?),
             Self::Writing(mut writing, mut part) => {
                 if !part.push(&data) {
                     let (sink, empty) = joined(writing).await?;
-                    writing = write(sink, std::mem::replace(&mut part, empty));
-                    part.push_first(&data);
+                    writing = write(sink, std::mem::replace(&mut part, empty), data);
                 }
                 Self::Writing(writing, part)
             }
@@ -178,16 +166,17 @@ impl Progress {
             Self::Copying(decoding) => Upload::Decoded(decoding),
             Self::Writing(writing, last) => {
                 let (sink, _) = joined(writing).await?;
-                joined(write(sink, last)).await?.0.into_upload()
+                joined(write(sink, last, Bytes::new())).await?.0.into_upload()
             }
         })
     }
 }
 
-/// Lets a thread give a part to a sink.
-fn write(mut sink: Sink, mut part: BodyBuffer) -> Writing {
+/// Lets a thread give a part to a sink, and bytes that follow it.
+fn write(mut sink: Sink, mut part: BodyBuffer, more: Bytes) -> Writing {
     spawn_blocking(move || {
         sink.write(&part)?;
+        sink.write(&more)?;
         part.clear(PART);
         Ok((sink, part))
     })
@@ -195,6 +184,12 @@ fn write(mut sink: Sink, mut part: BodyBuffer) -> Writing {
 
 async fn joined(writing: Writing) -> Result<(Sink, BodyBuffer), Problem> {
     writing.await.map_err(Problem::internal)?
+}
+
+/// Copies bytes to a decoder, and lets a thread decode those that are not only copied.
+async fn copied(mut decoding: Box<Decoding>, data: Bytes) -> Result<Box<Decoding>, Problem> {
+    let rest = data.slice(decoding.copy(&data)..);
+    if rest.is_empty() { Ok(decoding) } else { pushed(decoding, rest).await }
 }
 
 /// Decodes bytes on a thread, where memory may be asked for and waited for.

@@ -101,9 +101,11 @@ fn bodies_are_taken_as_they_are_once_many_others_fill_the_buffers() {
 
     // They have a megabyte each, and more than there may be of such buffers.
     let (put, spmv) = ("PUT /v1/matrices/b", "POST /v1/matrices/a/spmv");
-    let pausing: Vec<_> = (0..48).map(|_| start(spmv, NPY, 1_000_000, &operand[..400_000])).collect();
+    let pausing: Vec<_> = (0..48).map(|_| start(spmv, NPY, 1 << 20, &operand[..400_000])).collect();
     std::thread::sleep(Duration::from_millis(300));
-    for (request, media, body) in [(put, MTX, mtx(n, n, &entries)), (put, NPZ, archive), (spmv, NPY, operand)]
+    let dense = npy(&[300, n / 300], &vec![2.0; n]);
+    for (request, media, body) in
+        [(put, MTX, mtx(n, n, &entries)), (put, NPZ, archive), (put, NPY, dense), (spmv, NPY, operand)]
     {
         // Few bytes come first, by which no kind of file is known.
         let mut stream = start(request, media, body.len(), &body[..10]);
@@ -116,4 +118,18 @@ fn bodies_are_taken_as_they_are_once_many_others_fill_the_buffers() {
         }
     }
     drop(pausing);
+}
+
+#[test]
+fn a_body_that_names_arrays_is_waited_for_as_others_are() {
+    let data = tempfile::tempdir().unwrap();
+    let mut config = Config { cuda_ipc: true, ..Config::new(data.path(), 1 << 20) };
+    config.limits.idle_time = Duration::from_millis(200);
+    let server = Running::start(config);
+    server.send("PUT /v1/matrices/a", &[MTX], &matrix()).expect(201);
+    for request in ["PUT /v1/matrices/b", "POST /v1/matrices/a/spmv"] {
+        let media = "Content-Type: application/x-nnz-cuda\r\nContent-Length: 9\r\n";
+        let lines = format!("{request} HTTP/1.1\r\nHost: {}\r\n{CLOSE}{media}", server.address);
+        send_lines(server.address, &lines, "{").expect(408);
+    }
 }

@@ -1,7 +1,7 @@
 //! More requests than a server can answer, clients that are slow, and a stop with requests in flight.
 
 use crate::client::{banded, ones, put_slow, quantile, slow};
-use crate::common::{MTX, NPY};
+use crate::common::{MTX, NPY, mtx, npy};
 use crate::rates::throughput;
 use crate::service::Server;
 use crate::{BUDGET, size};
@@ -103,6 +103,32 @@ fn beside_slow_clients<T>(server: &Server, clients: usize, work: impl FnOnce() -
         ends.store(true, Ordering::Relaxed);
         done
     })
+}
+
+/// Clients that each send a megabyte of an operand, and then nothing: their buffers are in no ledger.
+pub(crate) fn paused(server: &mut Server) {
+    const COLUMNS: usize = 5_000_000;
+    let (clients, megabyte) = (size(100, 900), vec![0; 1 << 20]);
+    server.send("PUT /v1/matrices/a", &[MTX], &mtx(1, COLUMNS, &[(0, 0, 1.0)])).expect(201);
+    let head = format!(
+        "POST /v1/matrices/a/spmv HTTP/1.1\r\nHost: {}\r\n{NPY}\r\nContent-Length: {}\r\n\r\n",
+        server.address,
+        npy(&[COLUMNS], &[]).len() + COLUMNS * size_of::<f64>()
+    );
+    let first = [head.as_bytes(), &npy(&[COLUMNS], &[]), &megabyte].concat();
+    let idle = server.resident_bytes();
+    let (peak, _) = server.peak_bytes(|| {
+        let mut streams: Vec<_> = (0..clients).map(|_| server.connect()).collect();
+        streams.iter_mut().for_each(|stream| stream.write_all(&first).unwrap());
+        std::thread::sleep(Duration::from_secs(1));
+    });
+    let grown = peak.zip(idle).map_or(0, |(peak, idle)| peak.saturating_sub(idle));
+    server.say(format_args!(
+        "{clients} bodies that pause after 1 MiB take {:.0} MiB",
+        grown as f64 / (1 << 20) as f64
+    ));
+    let limit = (32 << 20) + clients as u64 * (320 << 10);
+    server.require("paused bodies have 32 MiB, and 320 KiB each, at most", grown <= limit);
 }
 
 /// Requests that run or wait when the server is asked to stop: none is lost, and each is finished.

@@ -75,6 +75,7 @@ const SCENARIOS: &[Scenario] = &[
     on_server("mutation", |_| (), mutation::mutation),
     on_server("trickle", |_| (), load::trickle),
     on_server(TRICKLE_TLS, set_tls, load::trickle),
+    on_server("paused", |_| (), load::paused),
     on_server("stop", |config| config.limits.drain_time = Duration::from_secs(120), load::stop),
     on_server("churn", |config| set_memory(config, 16 << 20), churn::churn),
     Scenario {
