@@ -59,7 +59,7 @@ fn blocks(
             [rows, cols]
         ));
     }
-    let [offsets, indices] = ["indptr", "indices"].map(|key| typed(archive, key));
+    let [offsets, indices] = ["indptr", "indices"].map(|key| integers(archive, key));
     let pattern = Csr::<f32, Host, i64, i64>::new_unsorted(
         rows / height,
         cols / width,
@@ -84,7 +84,7 @@ fn diagonals(
     data: &RawArray<'_>,
 ) -> Result<AnySparse, String> {
     let shape @ [count, _] = extents(data, "diagonals")?;
-    let offsets = typed(archive, "offsets")?;
+    let offsets = integers(archive, "offsets")?;
     if offsets.len() != count {
         return Err(format!("`offsets` has {} elements, `data` has {count} diagonals", offsets.len()));
     }
@@ -116,9 +116,12 @@ fn coordinates(
     AnySparse { format: NpzFormat::Coo, rows, cols, major, minor, values }
 }
 
-/// The array `key` of indices.
-fn typed(archive: &mut Archive<impl Read + Seek>, key: &'static str) -> Result<Vec<i64>, String> {
-    archive.indices(key)?.into_typed(key).map_err(|error| error.to_string())
+/// The array `key` of integers, of either sign.
+fn integers(archive: &mut Archive<impl Read + Seek>, key: &str) -> Result<Vec<i64>, String> {
+    Ok(match archive.indices(key)? {
+        AnyIndices::I32(integers) => integers.into_iter().map(i64::from).collect(),
+        AnyIndices::I64(integers) => integers,
+    })
 }
 
 /// The `N` extents of the array `data`, which holds `what`.
@@ -157,6 +160,12 @@ mod tests {
         array("<i8", "False", &format!("({},)", values.len()), &data)
     }
 
+    /// Integers of 32 bits, as SciPy writes indices.
+    fn short_integers(values: &[i32]) -> Vec<u8> {
+        let data: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+        array("<i4", "False", &format!("({},)", values.len()), &data)
+    }
+
     /// Values of 8 bits.
     fn data(is_fortran: &str, shape: &str, values: &[i8]) -> Vec<u8> {
         array("|i1", is_fortran, shape, &values.iter().map(|&value| value as u8).collect::<Vec<_>>())
@@ -188,7 +197,7 @@ mod tests {
 
     #[test]
     fn blocks_are_read_with_their_zeros() {
-        let pattern = [("indptr", integers(&[0, 1, 3])), ("indices", integers(&[1, 0, 1]))];
+        let pattern = [("indptr", short_integers(&[0, 1, 3])), ("indices", short_integers(&[1, 0, 1]))];
         let expected = [
             [0.0, 0.0, 0.0, 1.0, 2.0, 3.0],
             [0.0, 0.0, 0.0, 4.0, 5.0, 0.0],
@@ -212,12 +221,14 @@ mod tests {
     #[test]
     fn diagonals_are_read_without_their_zeros() {
         // Elements before the first row, below the last and beyond the last column are none of the matrix.
-        let offsets = ("offsets", integers(&[1, 0, -2, 9]));
+        let offsets = [short_integers(&[1, 0, -2, 9]), integers(&[1, 0, -2, 9])];
         let by_rows = [9, 1, 2, 9, 3, 0, 5, 9, 6, 9, 9, 9, 9, 9, 9, 9];
         let by_columns = [9, 3, 6, 9, 1, 0, 9, 9, 2, 5, 9, 9, 9, 9, 9, 9];
         let expected = vec![3.0, 1.0, 0.0, 0.0, 0.0, 2.0, 6.0, 0.0, 5.0];
-        for (is_fortran, values) in [("False", by_rows), ("True", by_columns)] {
-            let arrays = [offsets.clone(), ("data", data(is_fortran, "(4, 4)", &values))];
+        for ((is_fortran, values), offsets) in
+            [("False", by_rows), ("True", by_columns)].into_iter().zip(offsets)
+        {
+            let arrays = [("offsets", offsets), ("data", data(is_fortran, "(4, 4)", &values))];
             assert_eq!(read(&archive("dia", [3, 3], &arrays)), (expected.clone(), 5), "{is_fortran}");
         }
         let none = [("offsets", integers(&[])), ("data", data("False", "(0, 0)", &[]))];
@@ -238,7 +249,7 @@ mod tests {
             refusal("bsr", [2, 2], &pattern(&[0, 1], &[1])),
             refusal("bsr", [4, 2], &pattern(&[0, 1], &[0])),
             refusal("bsr", [3, 2], &pattern(&[0, 1], &[0])),
-            refusal("bsr", [2, 2], &[row.clone()]),
+            refusal("bsr", [2, 2], std::slice::from_ref(&row)),
             refusal("dia", [2, 2], &[("offsets", integers(&[0, 1])), row.clone()]),
             refusal(
                 "dia",
