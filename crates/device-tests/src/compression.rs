@@ -39,6 +39,30 @@ pub fn a_plan_compresses_matrices_with_more_and_with_fewer_entries(library: &Lib
     });
 }
 
+/// A single pass with more tiles than all work-groups have in flight at once, of rows of whole tiles and of others.
+pub fn many_tiles_are_compressed_in_a_single_pass(library: &Library) {
+    each_device(library, |backend| {
+        if !algorithms::<f32>(backend).iter().any(|algorithm| algorithm.name == "look_back") {
+            return;
+        }
+        for (rows, cols) in [(3400, 4096), (3100, 4500)] {
+            let element = |k: usize| if k * 7919 % 31 < k % 13 { k as f32 } else { 0.0 };
+            let elements: Vec<_> = (0..rows * cols).map(element).collect();
+            let host = Dense::<f32>::new(elements, rows, cols, Order::RowMajor).unwrap();
+            let data = backend.upload(host.data()).unwrap();
+            let device = Dense::<f32, Device>::new(data, rows, cols, Order::RowMajor).unwrap();
+            let options = PlanOptions::forced("look_back");
+            let mut plan =
+                DenseToCompressedPlan::new(backend, device.as_view(), Keep::NonZero, &options).unwrap();
+            let expected = Operations::dense_to_csr(&Reference, host.as_view(), Keep::NonZero).unwrap();
+            for run in ["a guess of nnz", "the nnz of before"] {
+                let found: Csr<f32, _> = plan.run(device.as_view()).unwrap();
+                assert!(found.to_host(backend).unwrap() == expected, "{rows} x {cols}, {run}");
+            }
+        }
+    });
+}
+
 /// A batch: compressed, and multiplied by vectors.
 pub fn a_batch_of_unequal_members_is_compressed_in_one_launch_and_multiplied(library: &Library) {
     each_device(library, |backend| {

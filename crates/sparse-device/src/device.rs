@@ -1,6 +1,6 @@
 //! A device as a backend.
 
-use crate::buffer::{Buffer, RawBuffer};
+use crate::buffer::{Buffer, RawBuffer, View};
 use crate::defines::Defines;
 use crate::driver::{Driver, Memory, Properties};
 use crate::index_type::IndexType;
@@ -261,14 +261,15 @@ impl Device {
     }
 
     /// The number in a buffer of one element; the device meanwhile begins the work that `enqueue` launches.
-    pub(crate) fn download_before(
+    pub(crate) fn download_before<T: Element>(
         &self,
-        number: &Buffer<i32>,
+        number: View<'_, T>,
         enqueue: &mut dyn FnMut() -> Result<()>,
-    ) -> Result<i32> {
-        let mut host = 0_i32;
+    ) -> Result<T> {
+        assert_eq!(number.len(), 1, "a view of one number");
+        let mut host = T::default();
         let bytes = bytemuck::bytes_of_mut(&mut host);
-        self.usable_driver()?.read_before(&number.memory, 0, bytes, enqueue)?;
+        self.usable_driver()?.read_before(number.memory, number.offset(), bytes, enqueue)?;
         Ok(host)
     }
 

@@ -1,6 +1,6 @@
 //! Faults of compression.
 
-use super::{Fault, Kind, ROWS, both, by, each};
+use super::{Fault, Kind, ROWS, both, by, cu, each};
 
 pub(super) const FAULTS: &[Fault] = &[
     Fault {
@@ -101,6 +101,17 @@ pub(super) const FAULTS: &[Fault] = &[
             ("__popc(all & lanes_before)", "__popc(all & ~lanes_before) - 1"),
         ),
         found_by: &[by("dense_to_csr/csr", "matrix_per_warp"), by("dense_to_csr/csc", "matrix_per_warp")],
+        case: ROWS,
+    },
+    Fault {
+        kind: Kind::OffByOne,
+        what: "rows that begin within a part of a tile start where it does",
+        place: cu(
+            "dense_to_csr_look_back",
+            "result.start_row(row, to + own.before)",
+            "result.start_row(row, to)",
+        ),
+        found_by: &[by("dense_to_csr/csr", "look_back"), by("dense_to_csr/batch_csr", "look_back")],
         case: ROWS,
     },
 ];

@@ -115,8 +115,9 @@ impl CompressionPlan {
         self.sum.starts(backend, &self.starts)
     }
 
-    /// Fills the rows if the capacity suffices; a single pass first computes the start of each row.
-    fn fill(&self, backend: &Device, a: Batch<'_>, entries: &Entries) -> Result<()> {
+    /// Fills the rows if the capacity suffices. A single pass first computes the start of each row or, of a single
+    /// matrix, its offsets and nnz.
+    fn fill(&self, backend: &Device, a: Batch<'_>, offsets: &RawBuffer, entries: &Entries) -> Result<()> {
         let kernel = match &self.single_pass {
             Some(pass) => pass.kernel(self.is_in_words(a)),
             None => &self.passes_for(a).fill,
@@ -126,6 +127,10 @@ impl CompressionPlan {
             Some(_) => self.with_bits(launch.buffer(&self.starts)),
             None => launch.tolerance(self.tolerance).buffer(&self.starts),
         };
+        let launch = match self.single_pass {
+            Some(_) => launch.buffer(offsets),
+            None => launch,
+        };
         let launch = launch.buffer(&entries.indices).buffer(&entries.values).size(entries.values.len);
         match &self.single_pass {
             Some(pass) => pass.run(backend, launch),
@@ -133,13 +138,15 @@ impl CompressionPlan {
         }
     }
 
-    /// The offsets of all members; also enqueues the computation of each member's first entry.
-    fn offsets(&self, backend: &Device, (count, rows): (usize, usize)) -> Result<RawBuffer> {
-        let offsets = checked_product("count x offsets", count, rows + 1)?;
-        let offsets = backend.allocate_raw(offsets, self.offset.bytes())?;
+    /// Enqueues the computation of the offsets of all members, and of each member's first entry.
+    fn write_offsets(
+        &self,
+        backend: &Device,
+        (count, rows): (usize, usize),
+        offsets: &RawBuffer,
+    ) -> Result<()> {
         let launch = backend.launch(&self.offsets).size(count).size(rows).buffer(&self.starts);
-        launch.buffer(&offsets).buffer(&self.member_ptr).items(offsets.len + 1)?;
-        Ok(offsets)
+        launch.buffer(offsets).buffer(&self.member_ptr).items(offsets.len + 1)
     }
 
     /// The first entry of each member, and nnz; waits for the device.
@@ -152,24 +159,38 @@ impl CompressionPlan {
         Ok(member_ptr)
     }
 
+    /// nnz of a single matrix, whose offsets a single pass has written; waits for the device.
+    fn nnz(&self, backend: &Device, rows: usize) -> Result<usize> {
+        let nnz = backend.download_before(self.starts.view().slice(rows..rows + 1), &mut || Ok(()))? as usize;
+        self.offset.check("nnz", nnz)?;
+        Ok(nnz)
+    }
+
     /// The arrays of all members.
     fn compress(&mut self, backend: &Device, a: Batch<'_>) -> Result<(Vec<usize>, RawBuffer, Entries)> {
         let allocate = |n| Entries::new(backend, self.index, self.dtype, n);
         if self.single_pass.is_none() {
             self.count(backend, a)?;
         }
+        let offsets = checked_product("count x offsets", a.count, a.rows + 1)?;
+        let offsets = backend.allocate_raw(offsets, self.offset.bytes())?;
         let guessed = self.capacity.map(allocate).transpose()?;
         if let Some(entries) = &guessed {
-            self.fill(backend, a, entries)?;
+            self.fill(backend, a, &offsets, entries)?;
         }
-        let offsets = self.offsets(backend, (a.count, a.rows))?;
-        let member_ptr = self.member_ptr(backend)?;
+        let member_ptr = match self.single_pass {
+            Some(_) if a.count == 1 => vec![0, self.nnz(backend, a.rows)?],
+            _ => {
+                self.write_offsets(backend, (a.count, a.rows), &offsets)?;
+                self.member_ptr(backend)?
+            }
+        };
         let nnz = member_ptr[a.count];
         let entries = match guessed {
             Some(entries) if nnz <= entries.values.len => entries.cut(backend, nnz)?,
             _ => {
                 let entries = allocate(nnz)?;
-                self.fill(backend, a, &entries)?;
+                self.fill(backend, a, &offsets, &entries)?;
                 entries
             }
         };

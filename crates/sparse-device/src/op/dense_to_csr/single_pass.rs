@@ -11,10 +11,12 @@ use sparse_core::{Backend, DType, Result};
 /// The file of the kernel.
 pub(super) const FILE: &str = "dense_to_csr_look_back";
 
-/// The most worker warps of a work-group, each with a part of the group's tile: `MAX_WORKERS` of the kernel. Two such
-/// groups fit a compute unit. One more warp looks back.
-const MAX_WORKERS: usize = 6;
-const GROUPS_PER_UNIT: usize = 2;
+/// The most worker warps of a work-group, each with a part of the group's tile: `MAX_WORKERS` of the kernel. A compute
+/// unit has one such group.
+const MAX_WORKERS: usize = 12;
+
+/// Warps of a work-group beside its workers: one takes tiles, one looks back.
+const OTHER_WARPS: usize = 2;
 
 /// Tiles in flight per work-group: `STAGES` of the kernel.
 const STAGES: usize = 4;
@@ -24,7 +26,7 @@ const LANE_ELEMENTS: usize = 32;
 const LANE_BYTES: usize = 128;
 
 /// The most bytes of shared memory per work-group in addition to those of its workers.
-const BOARD_BYTES: usize = 1 << 10;
+const BOARD_BYTES: usize = 6 << 10;
 
 /// The additional data of the single pass.
 #[derive(Debug)]
@@ -73,8 +75,9 @@ impl SinglePass {
     /// Computes the start of each row and writes the entries up to the capacity; `launch` has all arguments of the
     /// plan.
     pub(super) fn run<'a>(&'a self, backend: &Device, launch: Launch<'a>) -> Result<()> {
-        let groups = (backend.caps().compute_units * GROUPS_PER_UNIT).min(self.tiles.count());
+        let groups = backend.caps().compute_units.min(self.tiles.count());
         let launch = self.tiles.begin(backend, launch)?;
-        launch.groups_that_share(groups, (self.workers + 1) * LANES, self.workers * self.worker_bytes)
+        let threads = (self.workers + OTHER_WARPS) * LANES;
+        launch.groups_that_share(groups, threads, self.workers * self.worker_bytes)
     }
 }

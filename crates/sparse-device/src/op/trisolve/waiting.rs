@@ -345,7 +345,8 @@ impl Substitution for Waiting {
             self.substitute(backend, operands, words)?;
             return Ok(false);
         }
-        let found = backend.download_before(zero, &mut || self.substitute(backend, operands, words))?;
+        let found =
+            backend.download_before(zero.view(), &mut || self.substitute(backend, operands, words))?;
         Ok(found != 0)
     }
 
