@@ -80,7 +80,10 @@ fn requests_that_may_be_understood_in_two_ways_are_refused() {
 #[test]
 fn bodies_are_taken_as_they_are_once_many_others_fill_the_buffers() {
     let data = tempfile::tempdir().unwrap();
-    let server = Running::start(Config::new(data.path(), 64 << 20));
+    let folder = data.path().join("shared/default");
+    std::fs::create_dir_all(&folder).unwrap();
+    let shared = Some(data.path().join("shared"));
+    let server = Running::start(Config { shared, ..Config::new(data.path(), 64 << 20) });
     let n = 60_000;
     let start = |request: &str, media: &str, length: usize, first: &[u8]| {
         let mut stream = TcpStream::connect(server.address).unwrap();
@@ -111,10 +114,15 @@ fn bodies_are_taken_as_they_are_once_many_others_fill_the_buffers() {
         let mut stream = start(request, media, body.len(), &body[..10]);
         std::thread::sleep(Duration::from_millis(50));
         stream.write_all(&body[10..]).unwrap();
-        let answer = read(&mut stream).expect("an answer");
-        match request == spmv {
-            true => assert!(answer.array().iter().zip(&x).all(|(y, x)| *y == 2.0 * x)),
-            false => assert_eq!(answer.expect(201).json()["nnz"], n),
+        let sent = read(&mut stream).expect("an answer");
+        // A file comes in parts of a megabyte, the first one too.
+        std::fs::write(folder.join("body"), body).unwrap();
+        let named = server.send(request, &[media, "nnz-body-file: body"], &[]);
+        for answer in [sent, named] {
+            match request == spmv {
+                true => assert!(answer.array().iter().zip(&x).all(|(y, x)| *y == 2.0 * x)),
+                false => assert_eq!(answer.expect(201).json()["nnz"], n),
+            }
         }
     }
     drop(pausing);
