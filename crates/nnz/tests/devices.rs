@@ -301,6 +301,13 @@ fn products_of_batches_are_those_of_block_diagonal_matrices() {
             let product = |a: &Matrix| a.matmul(&b).unwrap().values().to_vec::<f32>().unwrap();
             assert_eq!(product(&a), product(&whole), "{device}");
             assert_eq!(product(&a.to_format(other).unwrap()), product(&whole), "{device}");
+            for k in [-3, 0, 2] {
+                let diagonal = |a: &Matrix| a.diagonal(k).unwrap().to_vec::<f32>().unwrap();
+                assert_eq!(diagonal(&a), diagonal(&whole), "{device}");
+            }
+            let values = |a: &Matrix| a.values().unwrap().to_vec::<f32>().unwrap();
+            let halves: Vec<_> = values(&a).into_iter().map(|value| value / 2.0).collect();
+            assert_eq!(values(&a.map_values(|value: f32| value / 2.0).unwrap()), halves, "{device}");
             let sampled = |a: &Matrix| a.sddmm(&u, &b).unwrap();
             let (found, expected) = (sampled(&a).to_block_diagonal().unwrap(), sampled(&whole));
             let elements = |a: &Matrix| a.to_dense().unwrap().values().to_vec::<f32>().unwrap();

@@ -82,6 +82,8 @@ fn main() -> nnz::Result<()> {
     assert_eq!((product.nnz(), product.format()), (3, Format::Csr));
     let product = left.matmul_in_chunks(&right, Some(1 << 30))?;
     assert_eq!(product.nnz(), 3);
+    let gram = (&left.transpose()?.to_format(Format::Csr)? * &left)?;
+    assert_eq!(gram.shape(), (3, 3));
     let p = left.transpose()?.to_format(Format::Csr)?;
     let coarse = right.galerkin(&left, &p)?;
     assert_eq!((coarse.shape(), coarse.nnz()), ((2, 2), 2));

@@ -43,9 +43,9 @@ impl Matrix {
     }
 
     /// A matrix with the entries of the diagonal of `len` elements that begins at `first`: the matrix itself where its
-    /// entries are on the host.
+    /// entries are on the host, and a batch, which has no element-wise product.
     fn entries_on_diagonal(&self, first: (usize, usize), len: usize) -> Result<Self> {
-        if matches!(self.device(), Device::Cpu(_)) {
+        if matches!(self.device(), Device::Cpu(_)) || self.members().is_some() {
             return Ok(self.clone());
         }
         let a = self.to_csr_or_csc()?;
