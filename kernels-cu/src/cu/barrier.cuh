@@ -1,6 +1,6 @@
 // Barriers of some warps of a block, in shared memory: those that wait need not be those that arrive. A barrier has
-// phases; one ends when `count` threads have arrived. What a thread wrote before it arrived is seen by those that
-// waited for the phase. A thread waits for a phase before the one after it ends.
+// phases; one ends when all lanes of `warps` warps have arrived. What a thread wrote before it arrived is seen by those
+// that waited for the phase. A thread waits for a phase before the one after it ends.
 // An mbarrier from sm_80 on, else counters.
 
 typedef unsigned long long Barrier;
@@ -20,8 +20,9 @@ struct Arrivals
 #endif
 
 // One thread calls it, before a barrier of the block.
-static __device__ void begin_barrier(Barrier *barrier, unsigned int count)
+static __device__ void begin_barrier(Barrier *barrier, unsigned int warps)
 {
+    unsigned int count = warps * WARP;
 #if __CUDA_ARCH__ >= 800
     asm volatile("mbarrier.init.shared.b64 [%0], %1;" : : "r"(shared_address(barrier)), "r"(count) : "memory");
 #else
@@ -29,7 +30,7 @@ static __device__ void begin_barrier(Barrier *barrier, unsigned int count)
 #endif
 }
 
-// One thread of a warp calls it, for all that the warp did before its last __syncwarp.
+// All lanes of a warp call it.
 static __device__ void arrive(Barrier *barrier)
 {
 #if __CUDA_ARCH__ >= 800

@@ -169,9 +169,7 @@ static __device__ void take_tiles(const Dense &a, int workers, unsigned int tile
             board->begins[turn % RING][lane] = begin_of(a, ((long long)tile * workers + lane) * UNITS);
         if (lane == 0)
             board->tiles[turn % RING] = tile;
-        __syncwarp();
-        if (lane == 0)
-            arrive(&board->taken[turn % RING]);
+        arrive(&board->taken[turn % RING]);
     }
 }
 
@@ -200,9 +198,7 @@ static __device__ void find_before(int workers, unsigned int tiles, Board *board
             if (result.is_one)
                 result.offsets[all_rows] = (Off)(before + own);
         }
-        __syncwarp();
-        if (lane == 0)
-            arrive(&board->known[stage]);
+        arrive(&board->known[stage]);
     }
 }
 
@@ -217,7 +213,6 @@ static __device__ void tell_count(const Part &own, int worker, int workers, int 
         board->done[stage] = 0;
         say_own(own.tile, all & ((1u << DONE_SHIFT) - 1), states);
     }
-    arrive(&board->counted[stage]);
 }
 
 // A worker's turns, up to that in which it has written its part of the last tile.
@@ -255,6 +250,7 @@ static __device__ void work(const Dense &a, int threshold, REAL tolerance, int w
                        tolerance);
             if (lane_index() == 0)
                 tell_count(counted, worker, workers, turn % STAGES, board, states);
+            arrive(&board->counted[turn % STAGES]);
         }
 #pragma unroll
         for (int k = 0; k + 1 < LAG; k++)
