@@ -23,10 +23,16 @@ mod product;
 mod registers;
 #[cfg(target_arch = "x86_64")]
 mod registers_avx2;
+#[cfg(target_arch = "x86_64")]
+mod registers_avx512;
+#[cfg(target_arch = "x86_64")]
+mod row_blocks;
 pub(super) mod rows;
 mod short_rows;
 mod slices;
 mod thresholds;
+#[cfg(target_arch = "x86_64")]
+mod vectors_avx2;
 #[cfg(target_arch = "x86_64")]
 mod vectors_avx512;
 
