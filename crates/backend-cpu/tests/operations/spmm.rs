@@ -397,22 +397,31 @@ fn shifted_rows_of_every_format_agree_with_the_reference() {
 
 #[test]
 fn few_columns_have_the_same_bits_with_avx2_and_without_vectors() {
-    if !Simd::Avx2.is_available() {
-        return;
+    fn check<T: Scalar>(a: Csr<T>)
+    where
+        Cpu: SpmmKernel<Csr<T>>,
+    {
+        let (a, (rows, cols)) = (inexact(a.clone()), a.shape());
+        let tenth = |k: usize| T::from_c64(c64::new(1.0 / (1 + k % 97) as f64, 0.0));
+        let b: Vec<_> = (0..cols * 31).map(tenth).collect();
+        for columns in [1, 2, 3, 4, 5, 6, 7, 8, 12, 15, 16, 24, 31] {
+            let b = DenseView::row_major(&b[..cols * columns], cols, columns).unwrap();
+            let [avx2, portable] = [Simd::Avx2, Simd::Portable].map(|simd| {
+                let cpu = Cpu::with(1, simd).unwrap();
+                let mut c: Vec<_> = (0..rows * columns).map(tenth).collect();
+                let mut plan = SpmmPlan::new(&cpu, &a, Op::None, columns, &PlanOptions::default()).unwrap();
+                let c_view = DenseViewMut::row_major(&mut c[..], rows, columns).unwrap();
+                plan.run(acc::<T>(1.7), &a, b, acc::<T>(-0.6), c_view).unwrap();
+                bits(&c).to_vec()
+            });
+            assert!(avx2 == portable, "{} {columns} columns", T::DTYPE);
+        }
     }
-    let a = inexact(uniform::<f32>(300, 200, 13, 5).unwrap());
-    let b: Vec<_> = (0..200 * 31).map(|k| 1.0 / (1 + k % 97) as f32).collect();
-    for columns in [3, 8, 15, 16, 24, 31] {
-        let b = DenseView::row_major(&b[..200 * columns], 200, columns).unwrap();
-        let [avx2, portable] = [Simd::Avx2, Simd::Portable].map(|simd| {
-            let cpu = Cpu::with(1, simd).unwrap();
-            let mut c = vec![0.3; 300 * columns];
-            let mut plan = SpmmPlan::new(&cpu, &a, Op::None, columns, &PlanOptions::default()).unwrap();
-            let c_view = DenseViewMut::row_major(&mut c[..], 300, columns).unwrap();
-            plan.run(1.7, &a, b, -0.6, c_view).unwrap();
-            bits(&c).to_vec()
-        });
-        assert!(avx2 == portable, "{columns} columns");
+    if Simd::Avx2.is_available() {
+        check(uniform::<f32>(300, 200, 13, 5).unwrap());
+        check(uniform::<f64>(300, 200, 13, 5).unwrap());
+        check(stencil_5::<f32>(40, 9).unwrap());
+        check(band::<f64>(90, 3, 2, 1).unwrap());
     }
 }
 

@@ -131,6 +131,10 @@ fn repeated_rows_agree_with_the_reference() {
         check("repeated", &batch(&a));
         check("repeated", &csc(&a));
     }
+    for (before, behind) in [(0, 0), (0, 1), (1, 1), (1, 2), (2, 2), (2, 3), (3, 3), (3, 4)] {
+        check("short f32", &band::<f32>(90, before, behind, 1).unwrap());
+        check("short f64", &band::<f64>(90, before, behind, 1).unwrap());
+    }
     for a in [stencil_5::<f32>(40, 70).unwrap(), stencil_27(53, 5, 4).unwrap(), band(700, 15, 25, 1).unwrap()]
     {
         check("repeated", &a);

@@ -7,7 +7,7 @@
 //! |---|---|
 //! | `partition`, `part`, `product` | how rows are divided into tasks, and what a task sums |
 //! | `rows`, `groups` | the rows of op(A), and those with the columns of the row before, shifted |
-//! | `block`, `registers…`, `vectors_avx512` | a row times a block of B's columns, in registers |
+//! | `block`, `registers…`, `row_blocks`, `vectors_…` | a row times a block of B's columns, in registers |
 //! | `ahead`, `slices`, `nontemporal_stores` | how B is fetched or copied, and how a large C is written |
 //! | `once`, `short_rows`, `across` | products without a plan: A·B, A·B for short rows, Aᵀ·B |
 //! | `thresholds` | the numbers that steer all of this |
@@ -32,10 +32,16 @@ mod product;
 mod registers;
 #[cfg(target_arch = "x86_64")]
 mod registers_avx2;
+#[cfg(target_arch = "x86_64")]
+mod registers_avx512;
+#[cfg(target_arch = "x86_64")]
+mod row_blocks;
 pub(super) mod rows;
 mod short_rows;
 mod slices;
 mod thresholds;
+#[cfg(target_arch = "x86_64")]
+mod vectors_avx2;
 #[cfg(target_arch = "x86_64")]
 mod vectors_avx512;
 

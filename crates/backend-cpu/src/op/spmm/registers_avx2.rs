@@ -4,9 +4,14 @@ use super::ahead::{fetch_rows, start, with_ahead};
 use super::block::{RowMajor, Sink};
 use super::nontemporal_stores::HalfStream;
 use super::part::Part;
+use super::row_blocks::block;
 use super::rows::Rows;
+use super::vectors_avx2::*;
 use bytemuck::{cast, cast_slice, cast_slice_mut};
+use sparse_core::op::Op;
+use sparse_core::{Index, Scalar};
 use std::arch::x86_64::*;
+use std::array;
 
 macro_rules! whole_blocks {
     ($name:ident, $t:ty, lanes $lanes:literal,
@@ -96,20 +101,24 @@ whole_blocks!(fused_f32s, f32, lanes 8,
 whole_blocks!(rounded_f64s, f64, lanes 4,
     [_mm256_setzero_pd, _mm256_set1_pd, _mm256_loadu_pd, add_rounded_f64s, _mm256_add_pd, _mm256_mul_pd,
      _mm256_storeu_pd, _mm256_castpd_si256]);
-whole_blocks!(rounded_f32s, f32, lanes 8,
-    [_mm256_setzero_ps, _mm256_set1_ps, _mm256_loadu_ps, add_rounded_f32s, _mm256_add_ps, _mm256_mul_ps,
-     _mm256_storeu_ps, _mm256_castps_si256]);
 
-/// Sums of columns that fill no block of 32 have rounded products, as those of other instruction sets.
-#[inline]
-#[target_feature(enable = "avx2")]
-fn add_rounded_f64s(value: __m256d, row: __m256d, sums: __m256d) -> __m256d {
-    _mm256_add_pd(sums, _mm256_mul_pd(value, row))
-}
-
-/// As for [`add_rounded_f64s`].
-#[inline]
-#[target_feature(enable = "avx2")]
-fn add_rounded_f32s(value: __m256, row: __m256, sums: __m256) -> __m256 {
-    _mm256_add_ps(sums, _mm256_mul_ps(value, row))
-}
+block!(avx2_f64s, row row_of_avx2_f64s, group group_of_avx2_f64s, f64, 4 of f64, vector __m256d,
+    mask lanes_of_4_f64s as __m256i, features "avx2,fma", stream HalfStream of 32,
+    [_mm256_setzero_pd, _mm256_set1_pd, _mm256_loadu_pd, load_4_f64s, add_rounded_f64s, _mm256_add_pd, _mm256_mul_pd,
+     _mm256_storeu_pd, store_4_f64s, _mm256_castpd_si256]);
+block!(avx2_f32s, row row_of_avx2_f32s, group group_of_avx2_f32s, f32, 8 of f32, vector __m256,
+    mask lanes_of_8_f32s as __m256i, features "avx2,fma", stream HalfStream of 32,
+    [_mm256_setzero_ps, _mm256_set1_ps, _mm256_loadu_ps, load_8_f32s, add_rounded_f32s, _mm256_add_ps, _mm256_mul_ps,
+     _mm256_storeu_ps, store_8_f32s, _mm256_castps_si256]);
+block!(avx2_half_f64s, row row_of_avx2_half_f64s, group group_of_avx2_half_f64s, f64, 2 of f64, vector __m128d,
+    mask lanes_of_2_f64s as __m128i, features "avx2,fma", stream HalfStream of 32,
+    [_mm_setzero_pd, _mm_set1_pd, _mm_loadu_pd, load_2_f64s, add_rounded_2_f64s, _mm_add_pd, _mm_mul_pd,
+     _mm_storeu_pd, store_2_f64s, half_of_f64s]);
+block!(avx2_half_f32s, row row_of_avx2_half_f32s, group group_of_avx2_half_f32s, f32, 4 of f32, vector __m128,
+    mask lanes_of_4_f32s as __m128i, features "avx2,fma", stream HalfStream of 32,
+    [_mm_setzero_ps, _mm_set1_ps, _mm_loadu_ps, load_4_f32s, add_rounded_4_f32s, _mm_add_ps, _mm_mul_ps,
+     _mm_storeu_ps, store_4_f32s, half_of_f32s]);
+block!(avx2_pair_f32s, row row_of_avx2_pair_f32s, group group_of_avx2_pair_f32s, f32, 2 of f32, vector __m128,
+    mask lanes_of_4_f32s as __m128i, features "avx2,fma", stream HalfStream of 32,
+    [_mm_setzero_ps, _mm_set1_ps, load_pair, load_4_f32s, add_rounded_4_f32s, _mm_add_ps, _mm_mul_ps,
+     store_pair, store_4_f32s, half_of_f32s]);

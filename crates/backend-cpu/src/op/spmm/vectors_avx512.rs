@@ -4,6 +4,18 @@
 use sparse_core::{c32, c64};
 use std::arch::x86_64::*;
 
+/// A bit for each of `parts` lanes, or for all 8 if there are more.
+#[inline(always)]
+pub(super) fn lanes_of_8(parts: usize) -> u8 {
+    u8::MAX >> (8 - parts.min(8))
+}
+
+/// A bit for each of `parts` lanes, or for all 16 if there are more.
+#[inline(always)]
+pub(super) fn lanes_of_16(parts: usize) -> u16 {
+    u16::MAX >> (16 - parts.min(16))
+}
+
 /// A vector of 512 bits whose first half is `half`; the rest is not defined.
 #[inline]
 #[target_feature(enable = "avx512f")]
@@ -32,28 +44,6 @@ pub(super) fn quarter_of_f32s(quarter: __m128) -> __m512i {
     _mm512_castps_si512(_mm512_castps128_ps512(quarter))
 }
 
-/// Two elements, and zeros.
-///
-/// # Safety
-/// They may be read.
-#[inline]
-#[target_feature(enable = "sse2")]
-pub(super) unsafe fn load_pair(from: *const f32) -> __m128 {
-    // SAFETY: the caller's promise; the load has no alignment.
-    _mm_castpd_ps(unsafe { _mm_load_sd(from.cast()) })
-}
-
-/// Stores the first two elements.
-///
-/// # Safety
-/// They may be written.
-#[inline]
-#[target_feature(enable = "sse2")]
-pub(super) unsafe fn store_pair(to: *mut f32, elements: __m128) {
-    // SAFETY: the caller's promise; the store has no alignment.
-    unsafe { _mm_storel_pd(to.cast(), _mm_castps_pd(elements)) };
-}
-
 macro_rules! rotate {
     ($name:ident, $vector:ty, [$number:ty; $lanes:literal], [$load:ident, $permute:ident]) => {
         /// The lanes of two vectors from lane `by` of the first one on.
@@ -69,10 +59,6 @@ macro_rules! rotate {
 
 rotate!(rotate_f64s, __m512d, [i64; 8], [_mm512_loadu_epi64, _mm512_permutex2var_pd]);
 rotate!(rotate_f32s, __m512, [i32; 16], [_mm512_loadu_epi32, _mm512_permutex2var_ps]);
-rotate!(rotate_half_f64s, __m256d, [i64; 4], [_mm256_loadu_epi64, _mm256_permutex2var_pd]);
-rotate!(rotate_half_f32s, __m256, [i32; 8], [_mm256_loadu_epi32, _mm256_permutex2var_ps]);
-rotate!(rotate_quarter_f64s, __m128d, [i64; 2], [_mm_loadu_epi64, _mm_permutex2var_pd]);
-rotate!(rotate_quarter_f32s, __m128, [i32; 4], [_mm_loadu_epi32, _mm_permutex2var_ps]);
 
 macro_rules! complex {
     ($t:ty, $vector:ty, [$set:ident, $product:ident, $add_product:ident],

@@ -3,6 +3,7 @@
 //! 0.41, 0.24 of `f64` in place of 0.30), or, with AVX-512, by gathers.
 
 use super::masked_x86::*;
+use crate::simd::fetch_line;
 use std::arch::x86_64::*;
 
 /// Two neighbouring columns.
@@ -14,6 +15,20 @@ unsafe fn pair(columns: *const i32) -> [usize; 2] {
     // SAFETY: the caller's promise.
     let pair = unsafe { columns.cast::<u64>().read_unaligned() };
     [pair as u32 as usize, (pair >> 32) as usize]
+}
+
+/// Prefetches the elements of `x` at `N` columns, an even number.
+///
+/// # Safety
+/// The columns may be read.
+#[inline(always)]
+pub(super) unsafe fn fetch_elements<const N: usize, T>(columns: *const i32, x: &[T]) {
+    for k in (0..N).step_by(2) {
+        // SAFETY: the caller's promise.
+        for column in unsafe { pair(columns.add(k)) } {
+            fetch_line(x, column);
+        }
+    }
 }
 
 /// The elements of `x` at 4 columns.

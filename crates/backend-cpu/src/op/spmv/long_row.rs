@@ -19,25 +19,39 @@ pub(super) fn has_vectors_of_loads<S: Isa, T: Scalar, I: Index>() -> bool {
     has_kernels && !Simd::has_fast_gathers()
 }
 
+/// Entries by which elements of x are prefetched ahead.
+pub(super) const X_AHEAD: usize = 128;
+
+/// What a sum knows of the columns of a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Columns {
+    /// Nothing: they are compared with the length of `x`.
+    Any,
+    /// They are below the length of `x`.
+    InRange,
+    /// They are, and those of later rows follow, whose elements of `x` are prefetched.
+    Fetched,
+}
+
 /// `Σ value·x[column]`, with values conjugated by `op`; `None` if a column is not below the length of `x`.
 ///
 /// # Safety
-/// The processor has `S`; columns and values have one length; if `in_range`, every column is below the length of `x`.
+/// The processor has `S`; there is a column for each value; the columns are what `known` says.
 #[inline(always)]
 pub(super) unsafe fn sum_by_loads<S: Isa, T: Scalar, I: Index>(
     columns: &[I],
     values: &[T],
     x: &[T],
     op: Op,
-    in_range: bool,
+    known: Columns,
 ) -> Option<T::Acc> {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: the caller's promises.
-    if let Some(sum) = unsafe { long_row_x86::sum::<S, T, I>(columns, values, x, in_range) } {
+    if let Some(sum) = unsafe { long_row_x86::sum::<S, T, I>(columns, values, x, known) } {
         return sum;
     }
-    let _ = in_range;
-    dot_by_loads::<AHEAD, T, I>(columns, values, x, op)
+    let _ = known;
+    dot_by_loads::<AHEAD, T, I>(&columns[..values.len()], values, x, op)
 }
 
 #[cfg(test)]
@@ -49,7 +63,7 @@ mod tests {
         columns: &'a [i32],
         values: &'a [T],
         x: &'a [T],
-        in_range: bool,
+        known: Columns,
     }
 
     impl<T: Scalar> Vectorize for Sum<'_, T> {
@@ -57,9 +71,9 @@ mod tests {
 
         #[inline(always)]
         fn run<S: Isa>(self) -> Self::Out {
-            let Self { columns, values, x, in_range } = self;
+            let Self { columns, values, x, known } = self;
             // SAFETY: the tests ask for columns that are in range where they say so.
-            unsafe { sum_by_loads::<S, T, i32>(columns, values, x, Op::None, in_range) }
+            unsafe { sum_by_loads::<S, T, i32>(columns, values, x, Op::None, known) }
         }
     }
 
@@ -73,16 +87,17 @@ mod tests {
             let values: Vec<T> = (0..len).map(|k| number(k % 5)).collect();
             let expected: usize =
                 columns.iter().enumerate().map(|(k, &column)| k % 5 * column as usize).sum();
-            for in_range in [false, true] {
-                let sum = simd.run(Sum { columns: &columns, values: &values, x: &x, in_range });
+            for known in [Columns::Any, Columns::InRange, Columns::Fetched] {
+                let sum = simd.run(Sum { columns: &columns, values: &values, x: &x, known });
                 let expected = Some(T::Acc::from_c64((expected as f64).into()));
-                assert_eq!(sum, expected, "{} {:?} {len} {in_range}", simd.name(), T::DTYPE);
+                assert_eq!(sum, expected, "{} {:?} {len} {known:?}", simd.name(), T::DTYPE);
             }
             for fault in 0..len {
                 for column in [x.len() as i32, -1, i32::MIN] {
                     let mut columns = columns.clone();
                     columns[fault] = column;
-                    let sum = simd.run(Sum { columns: &columns, values: &values, x: &x, in_range: false });
+                    let sum =
+                        simd.run(Sum { columns: &columns, values: &values, x: &x, known: Columns::Any });
                     assert_eq!(sum, None, "{} {:?} {len} {fault} {column}", simd.name(), T::DTYPE);
                 }
             }

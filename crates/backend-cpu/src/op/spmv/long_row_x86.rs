@@ -7,7 +7,7 @@
 //! 1 + 1/4. Columns are compared with the length of x where nobody has done so; loads of x have to wait for that.
 
 use super::elements_x86::*;
-use super::long_row::AHEAD;
+use super::long_row::{AHEAD, Columns, X_AHEAD};
 use super::masked_x86::*;
 use crate::simd::{Isa, Simd, fetch_address};
 use bytemuck::{cast, cast_slice};
@@ -18,13 +18,13 @@ use std::arch::x86_64::*;
 /// types or the row is shorter than a vector.
 ///
 /// # Safety
-/// The processor has `S`; columns and values have one length; if `in_range`, every column is below the length of `x`.
+/// The processor has `S`; there is a column for each value; the columns are what `known` says.
 #[inline(always)]
 pub(super) unsafe fn sum<S: Isa, T: Scalar, I: Index>(
     columns: &[I],
     values: &[T],
     x: &[T],
-    in_range: bool,
+    known: Columns,
 ) -> Option<Option<T::Acc>> {
     if size_of::<I>() != size_of::<i32>() {
         return None;
@@ -32,14 +32,15 @@ pub(super) unsafe fn sum<S: Isa, T: Scalar, I: Index>(
     macro_rules! sum_where_it_is {
         ($dtype:ident, $module:ident) => {
             if const { matches!((S::SIMD, T::DTYPE), (Simd::Avx2 | Simd::Avx512, DType::$dtype)) }
-                && columns.len() >= $module::SHORTEST
+                && values.len() >= $module::SHORTEST
             {
                 let (columns, values, x) = (cast_slice(columns), cast_slice(values), cast_slice(x));
                 // SAFETY: the caller's promises; those that have AVX-512 have AVX2, too.
                 let sum = unsafe {
-                    match in_range {
-                        true => $module::sum::<true>(columns, values, x),
-                        false => $module::sum::<false>(columns, values, x),
+                    match known {
+                        Columns::Any => $module::sum::<false, false>(columns, values, x),
+                        Columns::InRange => $module::sum::<true, false>(columns, values, x),
+                        Columns::Fetched => $module::sum::<true, true>(columns, values, x),
                     }
                 };
                 return Some(sum.map(cast));
@@ -61,33 +62,37 @@ macro_rules! kernel {
             /// The entries of the shortest row.
             pub(super) const SHORTEST: usize = $lanes;
 
-            /// The sum of a row, whose columns are compared unless they are `IN_RANGE`. The last vector has entries of
-            /// the one before, too, which it does not add.
+            /// The sum of a row, whose columns are compared unless they are `IN_RANGE`, and with elements of `x`
+            /// prefetched if `FETCHES`. The last vector has entries of the one before, too, which it does not add.
             ///
             /// # Safety
             /// As for [`super::sum`]; the row is not shorter than [`SHORTEST`].
             #[inline(never)]
             #[target_feature(enable = "avx2,fma")]
-            pub(super) unsafe fn sum<const IN_RANGE: bool>(
+            pub(super) unsafe fn sum<const IN_RANGE: bool, const FETCHES: bool>(
                 columns: &[i32],
                 values: &[$t],
                 x: &[$t],
             ) -> Option<$t> {
-                let (mut sum, whole) = ($zero(), columns.len() / $lanes * $lanes);
+                let (len, mut sum) = (values.len(), $zero());
+                let (whole, last_columns) = (len / $lanes * $lanes, columns.len() - $lanes);
                 for at in (0..whole).step_by($lanes) {
                     // SAFETY: vectors lie in the row; columns are compared before they are used.
                     unsafe {
                         let (columns, values) = (columns.as_ptr().add(at), values.as_ptr().add(at));
                         fetch_address(columns.wrapping_add(AHEAD));
                         fetch_address(values.wrapping_add(AHEAD));
+                        if FETCHES {
+                            fetch_elements::<$lanes, $t>(columns.add(X_AHEAD.min(last_columns - at)), x);
+                        }
                         if !IN_RANGE && !$lie_below(columns, x.len()) {
                             return None;
                         }
                         sum = $fma($load(values), $elements::<false>(columns, x.as_ptr()), sum);
                     }
                 }
-                if whole < columns.len() {
-                    let last = columns.len() - $lanes;
+                if whole < len {
+                    let last = len - $lanes;
                     // SAFETY: as above.
                     unsafe {
                         let (columns, values) = (columns.as_ptr().add(last), values.as_ptr().add(last));

@@ -52,7 +52,7 @@ pub(super) mod shifted_x86;
 mod slab_sums;
 mod thresholds;
 #[cfg(target_arch = "x86_64")]
-mod transposed_avx512;
+mod transposed_x86;
 
 use super::compiled::{find, spmv_table};
 use super::plan::fmt_product;
@@ -367,6 +367,7 @@ mod tests {
                 ("rows of 600 entries", uniform(60, 3000, 600, 3)),
                 ("unequal rows", with_row_lengths(&lengths, 2000, 4)),
                 ("a long row", with_row_lengths(&long, 25_000, 5)),
+                ("an x of 16 MiB", with_row_lengths(&lengths[..200], (16 << 20) / size_of::<T>(), 6)),
             ];
             for (name, a) in matrices {
                 check::<T>(name, &a.unwrap());

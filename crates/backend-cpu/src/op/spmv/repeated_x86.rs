@@ -2,7 +2,7 @@
 
 use super::masked_x86::*;
 use super::repeated::{Run, longest_run};
-use super::{shifted_x86, transposed_avx512};
+use super::{shifted_x86, transposed_x86};
 use crate::primitive::update::Update;
 use crate::simd::{Isa, Simd, fetch};
 use bytemuck::{cast, cast_slice};
@@ -36,7 +36,6 @@ pub(super) unsafe fn sums<S: Isa, T: Scalar>(
     update: Update<T::Acc>,
 ) -> bool {
     let entries: usize = runs.iter().map(|run| run.len).sum();
-    let mut done = 0;
     if y.len() >= longest_run(S::SIMD, size_of::<T>()) && entries <= ACROSS {
         let mut distances = [0; ACROSS];
         let all = runs.iter().flat_map(|run| (run.distance..).take(run.len));
@@ -47,10 +46,11 @@ pub(super) unsafe fn sums<S: Isa, T: Scalar>(
             if Simd::has_fast_gathers() {
                 return shifted_x86::write::<S, T>(distances, first, values, x, y, update);
             }
-            done = transposed_avx512::write::<S, T>(distances, first, values, x, y, update);
+            if transposed_x86::write::<S, T>(distances, first, values, x, y, update) {
+                return true;
+            }
         }
     }
-    let (first, values, y) = (first + done, &values[done * entries..], &mut y[done..]);
     let is_short = runs.iter().all(|run| run.len <= SHORT);
     let kernel: Kernel<T> = match (S::SIMD, T::DTYPE) {
         (Simd::Avx512, DType::F32) if is_short => short_f32::sums,

@@ -6,17 +6,18 @@
 //! CMU-CS-93-173, 1993.
 
 use super::Product;
-use super::long_row::sum_by_loads;
+use super::long_row::{Columns, sum_by_loads};
 use super::members::Members;
 #[cfg(target_arch = "x86_64")]
 use super::segmented_x86;
+use super::thresholds::SpmvThresholds;
 use crate::Cpu;
 use crate::primitive::dot::dot;
 use crate::primitive::lines::Lines;
 use crate::primitive::partition::{Carry, Part, Partition, cut_merge_path};
 #[cfg(target_arch = "x86_64")]
 use crate::simd::is;
-use crate::simd::{Isa, Simd, Vectorize};
+use crate::simd::{Isa, LINE, Simd, Vectorize};
 #[cfg(target_arch = "x86_64")]
 use bytemuck::{cast_slice, cast_slice_mut};
 #[cfg(target_arch = "x86_64")]
@@ -42,12 +43,18 @@ const PADDING: usize = 16;
 /// Entries and rows of a part.
 const PART_SIZE: usize = 8 << 10;
 
+/// Parts whose first entries are sampled, and how many of these.
+const SAMPLES: usize = 16;
+const SAMPLE_SIZE: usize = 512;
+
 /// Equal parts of the entries and rows, with the rows of each.
 pub struct Segmented<Acc> {
     partition: Partition<Acc>,
     parts: Vec<PartRows>,
     /// The most sums of a part, with the padding.
     most_sums: usize,
+    /// True if elements of x are prefetched; never where gathers are fast.
+    fetches_x: bool,
 }
 
 /// The rows of a part that have entries there: of a row that begins in an earlier part or ends in a later one, the
@@ -89,8 +96,9 @@ impl<Acc: Accumulator> Segmented<Acc> {
             PartRows::new(part, a.lines(part.member).offsets, scanned(cpu.simd()))
         });
         let most_rows = parts.iter().map(|part| part.rows.len()).max().unwrap_or(0);
+        let fetches_x = !Simd::has_fast_gathers() && fetches_x(a, &parts);
         let partition = Partition::of_tasks(parts, TASK_SIZE);
-        Self { partition, parts: rows, most_sums: most_rows + 1 + PADDING }
+        Self { partition, parts: rows, most_sums: most_rows + 1 + PADDING, fetches_x }
     }
 
     pub(super) fn bytes(&self) -> usize {
@@ -105,25 +113,56 @@ impl<Acc: Accumulator> Segmented<Acc> {
     {
         let Product { x, y, update, op } = product;
         let cols = x.len() / a.members().max(1);
-        let (parts, most_sums) = (&self.parts, self.most_sums);
+        let Self { parts, most_sums, fetches_x, partition } = self;
+        let (parts, most_sums, fetches_x) = (&*parts, *most_sums, *fetches_x);
         let has_empty = parts.iter().any(|rows| rows.filled.is_some());
         let workspace = || Workspace {
             filled: vec![Acc::ZERO; if has_empty { most_sums } else { 0 }],
             sums: vec![Acc::ZERO; most_sums],
         };
         let write = |y: &mut M::Scalar, sum| update.write(y, sum);
-        self.partition.run_with(cpu, y, &write, &workspace, &|workspace, k, part, y| {
+        partition.run_with(cpu, y, &write, &workspace, &|workspace, k, part, y| {
             let Lines { offsets, indices, values } = a.lines(part.member);
             let (columns, values) = (&indices[part.entries.clone()], &values[part.entries.clone()]);
             let x = &x[part.member * cols..][..cols];
             let count = y.len();
-            let sums = cpu.simd().run(PartSums { columns, values, x, rows: &parts[k], count, workspace, op });
+            let sums = cpu.simd().run(PartSums {
+                columns,
+                values,
+                x,
+                rows: &parts[k],
+                count,
+                fetches_x,
+                workspace,
+                op,
+            });
             let (head, whole, _) = part.split(&offsets);
             let first = whole.start - part.rows.start;
             update.write_all(&mut y[first..], &sums[first..count]);
             Carry { head: head.map(|_| sums[0]), tail: sums[count] }
         });
     }
+}
+
+/// True if prefetches of elements of x pay: x has more pages than a TLB maps, and neighbouring entries are far from each
+/// other in it.
+fn fetches_x<M: Members>(a: &M, parts: &[Part]) -> bool {
+    let (rows, cols) = a.member_shape();
+    let elements = if M::BY_ROWS { cols } else { rows };
+    let of_line = LINE / size_of::<M::Scalar>();
+    if elements * size_of::<M::Scalar>() < SpmvThresholds::CPU.bytes_of_fetched_x {
+        return false;
+    }
+    let (mut entries, mut lines) = (0, 0);
+    for part in parts.iter().step_by(parts.len().div_ceil(SAMPLES).max(1)) {
+        let columns = a.lines(part.member).indices[part.entries.clone()].iter().take(SAMPLE_SIZE);
+        let mut sample: Vec<_> = columns.map(|column| column.as_usize() / of_line).collect();
+        entries += sample.len();
+        sample.sort_unstable();
+        sample.dedup();
+        lines += sample.len();
+    }
+    lines * SpmvThresholds::CPU.entries_of_line > entries
 }
 
 impl PartRows {
@@ -180,6 +219,7 @@ struct PartSums<'a, T: Scalar, I> {
     rows: &'a PartRows,
     /// The number of rows that end in the part.
     count: usize,
+    fetches_x: bool,
     workspace: &'a mut Workspace<T::Acc>,
     op: Op,
 }
@@ -190,7 +230,8 @@ impl<'a, T: Scalar, I: Index> Vectorize for PartSums<'a, T, I> {
 
     #[inline(always)]
     fn run<S: Isa>(self) -> Self::Out {
-        let Self { columns, values, x, rows, count, workspace: Workspace { filled, sums }, op } = self;
+        let Self { columns, values, x, rows, count, fetches_x, workspace: Workspace { filled, sums }, op } =
+            self;
         let out = if rows.filled.is_some() { &mut *filled } else { &mut *sums };
         let (mut entry, mut row, mut starts) = (0, 0, rows.starts.as_slice());
         let end = LongRow { start: columns.len() as u16, len: 0 };
@@ -199,19 +240,21 @@ impl<'a, T: Scalar, I: Index> Vectorize for PartSums<'a, T, I> {
             if entry < start {
                 let (own, rest) = starts.split_at((start - entry).div_ceil(64));
                 let (columns, values) = (&columns[entry..start], &values[entry..start]);
-                let short = ShortRows { columns, values, x, starts: own, longest: rows.longest };
+                let short = ShortRows { columns, values, x, starts: own, longest: rows.longest, fetches_x };
                 // SAFETY: `S` is only run where the processor has it; the columns of a matrix are below the length of
                 // `x`, as the plan checked; all sums of the part fit, and the padding behind them.
                 row += unsafe { short.sums::<S>(op, &mut out[row..]) };
                 starts = rest;
             }
             if len > 0 {
-                let (columns, values) = (&columns[start..start + len], &values[start..start + len]);
+                let later = if fetches_x { columns.len() } else { start + len };
+                let (columns, values) = (&columns[start..later], &values[start..start + len]);
+                let known = if fetches_x { Columns::Fetched } else { Columns::InRange };
                 // SAFETY: as above.
                 out[row] = unsafe {
                     match Simd::has_fast_gathers() {
                         true => dot::<S, T, I>(columns, values, x, op),
-                        false => sum_by_loads::<S, T, I>(columns, values, x, op, true).unwrap_or_default(),
+                        false => sum_by_loads::<S, T, I>(columns, values, x, op, known).unwrap_or_default(),
                     }
                 };
                 row += 1;
@@ -238,6 +281,9 @@ pub(super) struct ShortRows<'a, T, I> {
     /// The entries of the longest row, or more.
     #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "there are no kernels"))]
     pub(super) longest: usize,
+    /// True if elements of x are prefetched.
+    #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "there are no kernels"))]
+    pub(super) fetches_x: bool,
 }
 
 impl<T: Scalar, I: Index> ShortRows<'_, T, I> {
@@ -255,7 +301,14 @@ impl<T: Scalar, I: Index> ShortRows<'_, T, I> {
                 ($simd:ident, $dtype:ident, $module:ident) => {
                     if const { is::<S, T>(Simd::$simd, DType::$dtype) } {
                         let (columns, values, x) = (cast_slice(columns), cast_slice(values), cast_slice(x));
-                        let rows = ShortRows { columns, values, x, starts, longest: self.longest };
+                        let rows = ShortRows {
+                            columns,
+                            values,
+                            x,
+                            starts,
+                            longest: self.longest,
+                            fetches_x: self.fetches_x,
+                        };
                         // SAFETY: the caller's promises.
                         return unsafe { segmented_x86::$module::sums(&rows, cast_slice_mut(sums)) };
                     }
@@ -307,5 +360,25 @@ unsafe fn expand<S: Isa, T: Scalar>(bits: &[u64], filled: &[T], sums: &mut [T]) 
         let is_filled = bits.get(row / 64).is_some_and(|bits| bits >> (row % 64) & 1 == 1);
         *sum = if is_filled { filled[next] } else { T::ZERO };
         next += usize::from(is_filled);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sparse_core::Csr;
+    use sparse_generate::uniform;
+
+    fn fetches(a: &Csr<f64>) -> bool {
+        let mut parts = vec![];
+        cut_merge_path(0, a.offsets(), PART_SIZE, &mut parts);
+        fetches_x(a, &parts)
+    }
+
+    #[test]
+    fn elements_of_a_large_x_are_prefetched_where_columns_are_far_from_each_other() {
+        assert!(fetches(&uniform(3000, 2 << 20, 5, 1).unwrap()));
+        assert!(!fetches(&uniform(3000, 1 << 20, 5, 1).unwrap()));
+        assert!(!fetches(&Csr::identity(2 << 20).unwrap()));
     }
 }

@@ -6,7 +6,7 @@
 
 use super::elements_x86::*;
 use super::lanes_x86::*;
-use super::long_row::AHEAD;
+use super::long_row::{AHEAD, X_AHEAD};
 use super::masked_x86::*;
 use super::segmented::ShortRows;
 use crate::simd::{Simd, fetch_line};
@@ -53,17 +53,33 @@ macro_rules! scans {
             #[inline]
             #[target_feature(enable = $features)]
             pub(in super::super) unsafe fn sums(rows: &ShortRows<'_, $t, i32>, sums: &mut [$t]) -> usize {
+                // SAFETY: the caller's promises.
+                unsafe {
+                    match (Simd::has_fast_gathers(), rows.fetches_x) {
+                        (true, _) => sums_of::<true, false>(rows, sums),
+                        (false, true) => sums_of::<false, true>(rows, sums),
+                        (false, false) => sums_of::<false, false>(rows, sums),
+                    }
+                }
+            }
+
+            /// As [`sums`], with elements of x by `GATHERS` or by loads, and with prefetches if it `FETCHES` them.
+            ///
+            /// # Safety
+            /// As for [`sums`].
+            #[inline]
+            #[target_feature(enable = $features)]
+            unsafe fn sums_of<const GATHERS: bool, const FETCHES: bool>(
+                rows: &ShortRows<'_, $t, i32>,
+                sums: &mut [$t],
+            ) -> usize {
                 // SAFETY: the caller's promises; no row is longer than two to the power of the steps.
                 unsafe {
-                    match (Simd::has_fast_gathers(), rows.longest) {
-                        (true, ..=4) => scan::<2, true>(rows, sums),
-                        (true, ..=8) => scan::<3, true>(rows, sums),
-                        (true, ..=16) => scan::<4, true>(rows, sums),
-                        (true, _) => scan::<STEPS, true>(rows, sums),
-                        (false, ..=4) => scan::<2, false>(rows, sums),
-                        (false, ..=8) => scan::<3, false>(rows, sums),
-                        (false, ..=16) => scan::<4, false>(rows, sums),
-                        (false, _) => scan::<STEPS, false>(rows, sums),
+                    match rows.longest {
+                        ..=4 => scan::<2, GATHERS, FETCHES>(rows, sums),
+                        ..=8 => scan::<3, GATHERS, FETCHES>(rows, sums),
+                        ..=16 => scan::<4, GATHERS, FETCHES>(rows, sums),
+                        _ => scan::<STEPS, GATHERS, FETCHES>(rows, sums),
                     }
                 }
             }
@@ -76,7 +92,7 @@ macro_rules! scans {
             /// As for [`sums`].
             #[inline(never)]
             #[target_feature(enable = $features)]
-            unsafe fn scan<const N: usize, const GATHERS: bool>(
+            unsafe fn scan<const N: usize, const GATHERS: bool, const FETCHES: bool>(
                 rows: &ShortRows<'_, $t, i32>,
                 sums: &mut [$t],
             ) -> usize {
@@ -97,7 +113,8 @@ macro_rules! scans {
                     let ends = bits[0] >> 1 | bits[1] << 63;
                     for lane in (0..64).step_by($lanes) {
                         // SAFETY: as many entries as bits, but for the last word.
-                        add(lane, unsafe { products::<GATHERS>(rows, 64 * word + lane) }, masks, ends);
+                        let own = unsafe { products::<GATHERS, FETCHES>(rows, 64 * word + lane) };
+                        add(lane, own, masks, ends);
                     }
                 }
                 if let Some(bits) = starts.last() {
@@ -108,7 +125,7 @@ macro_rules! scans {
                         // SAFETY: the caller's promise.
                         let own = unsafe {
                             match at + $lanes <= len {
-                                true => products::<GATHERS>(rows, at),
+                                true => products::<GATHERS, FETCHES>(rows, at),
                                 false => last_products(rows, at),
                             }
                         };
@@ -125,9 +142,17 @@ macro_rules! scans {
             /// There is a vector of entries from `at` on; every column is below the length of `x`.
             #[inline]
             #[target_feature(enable = $features)]
-            unsafe fn products<const GATHERS: bool>(rows: &ShortRows<'_, $t, i32>, at: usize) -> $vector {
+            unsafe fn products<const GATHERS: bool, const FETCHES: bool>(
+                rows: &ShortRows<'_, $t, i32>,
+                at: usize,
+            ) -> $vector {
                 fetch_line(rows.columns, at + AHEAD);
                 fetch_line(rows.values, at + AHEAD);
+                if FETCHES {
+                    let ahead = X_AHEAD.min(rows.columns.len() - $lanes - at);
+                    // SAFETY: so many columns are left.
+                    unsafe { fetch_elements::<$lanes, $t>(rows.columns.as_ptr().add(at + ahead), rows.x) };
+                }
                 // SAFETY: the caller's promises.
                 unsafe {
                     let x = $elements::<GATHERS>(rows.columns.as_ptr().add(at), rows.x.as_ptr());

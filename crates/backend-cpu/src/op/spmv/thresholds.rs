@@ -25,6 +25,15 @@ pub(super) struct SpmvThresholds {
     /// 0.83 and 0.98, 27 entries 0.97 and 0.95, five unknowns and 34 entries 0.66 and 0.87, blocks of 4 to 8 1.3 and
     /// 0.94, of 1 to 64 0.50 and 0.89.
     pub(super) bytes_of_group: usize,
+    /// Bytes of x from which on its elements are prefetched (`segmented_sums`), on processors without fast gathers: what
+    /// the second TLB of a Zen 5 maps, 4096 pages. `f64`, two threads, time over that without: 16 MB 0.80 and 1.00
+    /// (samples, a power law), 20 MB 0.54 and 0.62 (columns near the row, some far), 23 MB 0.96 (citations), 24 MB 0.52
+    /// to 0.84 (clauses, transposed, uniform rows); but 12 MB 1.07 and 6 MB 1.14 (citations), `f32` of 12 MB 0.91 to
+    /// 1.08, of 8 MB 1.13 and 1.24, of 16 MB 0.71.
+    pub(super) bytes_of_fetched_x: usize,
+    /// Entries for each cache line of x that neighbouring ones use, below which they are far from each other. With 30
+    /// (all columns within 100 of the row) prefetches took 1.11 of the time, with 13 (a grid) 0.9 to 1.1.
+    pub(super) entries_of_line: usize,
     /// Average entries per row from which on most of the time goes into rows that are long enough for vectors, so that
     /// sums across the ends of rows gain nothing (`segmented_sums`, `rows_by_length`). By `rows_by_length` a product
     /// with 8 entries (uniform_8) took 12.4 ms in place of 14.3, with 27 (stencil_27) 2.05 in place of 2.6; with the
@@ -69,6 +78,8 @@ impl SpmvThresholds {
         rows_of_group: 4,
         entries_of_repeated_group: 100,
         bytes_of_group: 224,
+        bytes_of_fetched_x: 15 << 20,
+        entries_of_line: 4,
         long_rows: 32,
         long_unequal_rows: 128,
         sums_per_entry: 2,
