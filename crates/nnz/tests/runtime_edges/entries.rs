@@ -122,3 +122,43 @@ fn values_leave_the_pattern_and_come_back() {
     let error = csr.to_format(Format::Ell).unwrap().values().unwrap_err().to_string();
     assert!(error.starts_with("values of ell is not supported"), "{error}");
 }
+
+#[test]
+fn stacks_take_any_format_and_widen_indices() {
+    let device = cpu();
+    let narrow = Matrix::from_typed(&device, Csr::<f64>::new(1, 2, vec![0, 1], vec![1], vec![3.0]).unwrap());
+    let wide = Csr::<f64, Host, i64, i64>::new(1, 2, vec![0, 1], vec![0], vec![5.0]).unwrap();
+    let (narrow, wide) = (narrow.unwrap(), Matrix::from_typed(&device, wide).unwrap());
+    for format in formats() {
+        let c = Matrix::vstack(&[&narrow.to_format(format).unwrap(), &wide]).unwrap();
+        assert_eq!((c.index_type(), dense(&c)), (IndexType::I64, vec![0.0, 3.0, 5.0, 0.0]), "{format}");
+    }
+    let csc = narrow.to_format(Format::Csc).unwrap();
+    assert_eq!(Matrix::hstack(&[&csc, &csc]).unwrap().format(), Format::Csc);
+    assert_eq!(Matrix::hstack(&[&csc, &narrow]).unwrap().format(), Format::Csr);
+
+    let broad = Csr::<f64>::new(1, i32::MAX as usize, vec![0, 1], vec![i32::MAX - 1], vec![7.0]).unwrap();
+    let broad = Matrix::from_typed(&device, broad).unwrap();
+    let beside = Matrix::hstack(&[&broad, &broad]).unwrap();
+    assert_eq!((beside.index_type(), beside.ncols()), (IndexType::I64, 2 * broad.ncols()));
+    let mut columns = vec![];
+    beside.for_each_entry(&mut |_, column, _| columns.push(column)).unwrap();
+    assert_eq!(columns, [broad.ncols() - 1, 2 * broad.ncols() - 1]);
+}
+
+#[test]
+fn stacks_that_do_not_fit_are_errors() {
+    let device = cpu();
+    let a = Matrix::from_typed(&device, Csr::<f64>::identity(2).unwrap()).unwrap();
+    let single = a.cast(DType::F32).unwrap();
+    let told = Matrix::vstack(&[&a, &a, &single]).unwrap_err().to_string();
+    assert_eq!(
+        told,
+        "vstack: the matrix is f64 on cpu, another one is f32 on cpu; another one as f64 would fit"
+    );
+    let told = Matrix::block_diag(&[]).unwrap_err().to_string();
+    assert_eq!(told, "block_diag: there are no matrices; at least one is needed");
+    let taller = Matrix::from_typed(&device, Csr::<f64>::identity(3).unwrap()).unwrap();
+    let told = Matrix::hstack(&[&a, &taller]).unwrap_err().to_string();
+    assert_eq!(told, "hstack: matrix 1 has 3 rows where matrix 0 has 2");
+}

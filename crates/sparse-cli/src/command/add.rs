@@ -1,9 +1,9 @@
 //! `nnz add`: the sum of two sparse matrices.
 
+use crate::common_type::read_pair;
 use crate::context::Context;
 use crate::file;
 use crate::format::ReadOptions;
-use crate::operand_pair::read_pair;
 use crate::option_values::{check_factor, parse_factor};
 use anyhow::Result;
 use clap::Args;

@@ -27,6 +27,7 @@ pub(crate) mod spgemm;
 pub(crate) mod spmm;
 pub(crate) mod spmv;
 pub(crate) mod spy;
+pub(crate) mod stack;
 #[cfg(feature = "server")]
 pub(crate) mod token;
 pub(crate) mod transpose;

@@ -1,9 +1,9 @@
 //! `nnz multiply`: the element-wise product of two sparse matrices.
 
+use crate::common_type::read_pair;
 use crate::context::Context;
 use crate::file;
 use crate::format::ReadOptions;
-use crate::operand_pair::read_pair;
 use anyhow::Result;
 use clap::Args;
 use std::path::PathBuf;

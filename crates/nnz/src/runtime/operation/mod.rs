@@ -2,6 +2,7 @@
 
 pub(in crate::runtime) mod chunk_lines;
 pub(in crate::runtime) mod chunks;
+pub(in crate::runtime) mod combine;
 pub(in crate::runtime) mod compress;
 pub(in crate::runtime) mod conversion;
 pub(in crate::runtime) mod diagonal;
