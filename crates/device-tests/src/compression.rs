@@ -6,7 +6,7 @@ use sparse_core::op::{DenseToCompressedPlan, DenseToCsrKernel, Keep, Operations}
 use sparse_core::reference::Reference;
 use sparse_core::{
     Algorithm, Backend, BatchCsr, Csr, Dense, DenseBatchView, Order, PlanOptions, Row, Scalar, Space,
-    SparseFormat,
+    SparseFormat, c64, f16,
 };
 use sparse_device::{Device, Library};
 
@@ -61,6 +61,45 @@ pub fn many_tiles_are_compressed_in_a_single_pass(library: &Library) {
             }
         }
     });
+}
+
+/// The same for a batch whose rows do not begin at words of 16 bytes, in types of 2, 8 and 16 bytes.
+pub fn many_tiles_of_a_batch_are_compressed_in_a_single_pass(library: &Library) {
+    each_device(library, |backend| {
+        batch_in_a_single_pass::<f16>(backend, (1500, 4501));
+        batch_in_a_single_pass::<f64>(backend, (1100, 2301));
+        batch_in_a_single_pass::<c64>(backend, (1100, 1501));
+    });
+}
+
+fn batch_in_a_single_pass<T: Scalar>(backend: &Device, (rows, cols): (usize, usize)) {
+    if !algorithms::<T>(backend).iter().any(|algorithm| algorithm.name == "look_back") {
+        return;
+    }
+    let (count, stride) = (3, rows * (cols + 2));
+    let element = |k: usize| if k * 7919 % 31 < k % 13 { (k % 61) as f64 + 1.0 } else { 0.0 };
+    let elements: Vec<T> = (0..count * stride).map(|k| T::from_c64(element(k).into())).collect();
+    let view = |elements| {
+        DenseBatchView::new(elements, count, stride, (rows, cols), cols + 2, Order::RowMajor).unwrap()
+    };
+    let options = PlanOptions::default();
+    let mut reference = DenseToCompressedPlan::<_, Row, T, i32, i32>::new(
+        &Reference,
+        view(&elements[..]),
+        Keep::NonZero,
+        &options,
+    )
+    .unwrap();
+    let expected: BatchCsr<T> = reference.run_batch(view(&elements[..])).unwrap();
+    let uploaded = backend.upload(&elements).unwrap();
+    let device =
+        DenseBatchView::new(Device::view(&uploaded), count, stride, (rows, cols), cols + 2, Order::RowMajor)
+            .unwrap();
+    let options = PlanOptions::forced("look_back");
+    let mut plan =
+        DenseToCompressedPlan::<_, Row, T, i32, i32>::new(backend, device, Keep::NonZero, &options).unwrap();
+    let found = plan.run_batch(device).unwrap().to_host(backend).unwrap();
+    assert!(found == expected, "{} of {rows} x {cols}", T::DTYPE);
 }
 
 /// A batch: compressed, and multiplied by vectors.

@@ -77,6 +77,7 @@ const TESTS: &[Test] = &tests![
     compression::a_plan_compresses_matrices_with_more_and_with_fewer_entries,
     compression::many_small_matrices_are_compressed_alike_by_every_algorithm,
     compression::many_tiles_are_compressed_in_a_single_pass,
+    compression::many_tiles_of_a_batch_are_compressed_in_a_single_pass,
     operations::entries_of_huge_matrices_are_sorted,
     operations::operations_that_look_into_entries,
     compression::a_batch_of_unequal_members_is_compressed_in_one_launch_and_multiplied,

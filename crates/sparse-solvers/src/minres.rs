@@ -135,7 +135,7 @@ impl<B: Backend, T: Accumulator, P> MinimalResiduals<B, T, P> {
     }
 }
 
-/// `v ← K⁻¹·r / β`; returns β = √(rᴴ·K⁻¹·r). If that is zero, v is not finite.
+/// `v ← K⁻¹·r / β`; returns β = √(rᴴ·K⁻¹·r). If 1/β overflows, v is not finite, which its caller reports.
 fn normalize<B, M, P>(
     at: &Iterate<'_, B, M>,
     preconditioner: &mut P,

@@ -44,6 +44,7 @@
 #define RING (2 * STAGES)
 static_assert(LAG >= 2 && LAG < STAGES, "a tile is loaded before it is counted, and another one before it is written");
 static_assert(AHEAD <= STAGES, "the tile that a barrier counts next is taken after its last one was counted");
+static_assert(RING >= AHEAD + LAG, "a tile is forgotten after it was written");
 #include "barrier.cuh"
 #include "dense_parts.cuh"
 #define MAX_WORKERS (MAX_THREADS / WARP - 2)
@@ -136,6 +137,10 @@ struct __align__(128) Board
     int of_workers[STAGES][MAX_WORKERS];
     Count before_workers[STAGES][MAX_WORKERS];
 };
+
+static_assert(sizeof(Board) <= 6 << 10, "the caller leaves 6 KiB for it");
+static_assert(sizeof(Worker) == WARP * OWN * (STAGES * sizeof(T) + sizeof(unsigned short)),
+              "the caller counts the workers that fit by their size");
 
 // One thread calls it.
 static __device__ void begin_board(Board *board, int workers)
