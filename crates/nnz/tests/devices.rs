@@ -149,6 +149,39 @@ fn run_time_types_compute_on_every_device_what_they_do_on_the_host() {
 
 /// Memory of each OpenCL device, here allocated by another backend, and memory of the host, together.
 #[test]
+fn solvers_take_other_values_on_every_device() {
+    let host = Device::host().unwrap();
+    let a = Matrix::from_typed(&host, generate::stencil_5::<f32>(20, 15).unwrap()).unwrap();
+    let other = a.map_values(|value: f32| if value > 0.0 { 6.0 } else { value }).unwrap();
+    let b = Vector::from_vec(&host, (0..300_u16).map(|k| f32::from(k % 7)).collect()).unwrap();
+    for device in devices() {
+        let (a, b) = (a.to_device(&device).unwrap(), b.to_device(&device).unwrap());
+        let other = a.with_values(&other.values().unwrap().to_device(&device).unwrap()).unwrap();
+        let solved = |solver: &mut nnz::Solver| {
+            let mut x = Vector::zeros(&device, DType::F32, 300).unwrap();
+            let solution = solver.solve_from(&b, &mut x, |_| ControlFlow::Continue(())).unwrap();
+            assert!(solution.converged(), "{device}: {solution}");
+            x.to_vec::<f32>().unwrap()
+        };
+        for preconditioner in
+            [PreconditionerKind::None, PreconditionerKind::BlockJacobi(7), PreconditionerKind::Ic0]
+        {
+            for method in [Method::Cg, Method::EnqueuedCg, Method::Gmres] {
+                let mut options = SolveOptions { preconditioner, ..SolveOptions::new(method) };
+                options.solver.tolerance = 1e-5;
+                let mut solver = a.solver(&options).unwrap();
+                let before = solved(&mut solver);
+                solver.update(&other).unwrap();
+                let new = solved(&mut other.solver(&options).unwrap());
+                assert_eq!(solved(&mut solver), new, "{method} with {preconditioner} on {device}");
+                solver.update(&a).unwrap();
+                assert_eq!(solved(&mut solver), before, "{method} with {preconditioner} on {device}");
+            }
+        }
+    }
+}
+
+#[test]
 fn stacks_in_the_memory_of_devices_are_compressed_there() {
     let elements: Vec<f64> = (0..200).map(|k| f64::from(k % 7 / 5)).collect();
     let on_host = ForeignArray::on_host(elements.as_ptr(), &[4, 10, 5], None);

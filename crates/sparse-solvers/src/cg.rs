@@ -63,6 +63,10 @@ where
         Ok(Self { preconditioner, p: backend.zeros(n)?, q: backend.zeros(n)?, rho: None })
     }
 
+    fn preconditioner_mut(&mut self) -> &mut P {
+        &mut self.preconditioner
+    }
+
     fn start(&mut self, _: &Iterate<'_, B, M>, _: &Buf<B, M::Scalar>) -> Result<()> {
         self.rho = None;
         Ok(())

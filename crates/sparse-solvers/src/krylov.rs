@@ -167,6 +167,27 @@ where
         }
     }
 
+    /// The preconditioner, to update it for other values of A between two solves.
+    ///
+    /// ```
+    /// use sparse_core::reference::Reference;
+    /// use sparse_solvers::{Cg, Ic0, SolverOptions};
+    /// use std::ops::ControlFlow;
+    ///
+    /// let mut a = sparse_generate::stencil_5::<f64>(4, 4)?;
+    /// let mut solver = Cg::new(&Reference, &a, Ic0::new(&Reference, &a)?, &SolverOptions::default())?;
+    /// for _step in 0..3 {
+    ///     let mut x = [0.0; 16];
+    ///     assert!(solver.solve(&a, &[1.0; 16], &mut x, |_| ControlFlow::Continue(()))?.converged());
+    ///     a.scale(2.0); // the same pattern
+    ///     solver.preconditioner_mut().update(&a)?;
+    /// }
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    pub fn preconditioner_mut(&mut self) -> &mut R::Preconditioner {
+        self.recurrence.preconditioner_mut()
+    }
+
     /// The algorithm of the product, and the reason.
     ///
     /// ```

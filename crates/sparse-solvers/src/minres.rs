@@ -81,6 +81,10 @@ where
         })
     }
 
+    fn preconditioner_mut(&mut self) -> &mut P {
+        &mut self.preconditioner
+    }
+
     fn start(&mut self, at: &Iterate<'_, B, M>, r: &Buf<B, M::Scalar>) -> Result<()> {
         self.rotated = Rotated::default();
         at.axpby(M::Scalar::one(), SpaceOf::<B>::view(r), M::Scalar::zero(), &mut self.lanczos[0])

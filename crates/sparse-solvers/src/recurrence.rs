@@ -35,6 +35,9 @@ where
         options: &SolverOptions,
     ) -> Result<Self>;
 
+    /// The preconditioner.
+    fn preconditioner_mut(&mut self) -> &mut Self::Preconditioner;
+
     /// Starts the recurrence: `r` is the true residual, divided by its norm.
     ///
     /// # Errors

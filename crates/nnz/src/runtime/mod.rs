@@ -40,7 +40,7 @@
 //! | [`diagonal`](Matrix::diagonal) | [`Compressed::diagonal`](crate::Compressed::diagonal), [`ElementwisePlan`](crate::op::ElementwisePlan) |
 //! | [`row_statistics`](Matrix::row_statistics) | [`RowStatisticsPlan`](crate::op::RowStatisticsPlan) |
 //! | [`solve_triangular`](Matrix::solve_triangular), [`solve_triangular_many`](Matrix::solve_triangular_many) | [`TrisolvePlan`](crate::op::TrisolvePlan) |
-//! | [`solve`](Matrix::solve), [`solve_from`](Matrix::solve_from), [`solver`](Matrix::solver), [`solver_with`](Matrix::solver_with) a [`preconditioner`](Matrix::preconditioner) | [`Cg`], [`BiCgStab`], [`EnqueuedCg`], [`Gmres`], [`Minres`], [`LeastSquares`] |
+//! | [`solve`](Matrix::solve), [`solve_from`](Matrix::solve_from), [`solver`](Matrix::solver), [`solver_with`](Matrix::solver_with) a [`preconditioner`](Matrix::preconditioner), [`Solver::update`] | [`Cg`], [`BiCgStab`], [`EnqueuedCg`], [`Gmres`], [`Minres`], [`LeastSquares`] |
 //! | `factorize`, `refactor` with the feature `direct` | `Factorization` |
 //! | [`graph`](Matrix::graph), [`reverse_cuthill_mckee`](Matrix::reverse_cuthill_mckee), [`connected_components`](Matrix::connected_components) | [`Graph`](crate::graph::Graph) |
 //! | [`distribute`](Matrix::distribute) to several devices, [`from_root`](MatrixOnRanks::from_root) to ranks, or [`read`](MatrixOnRanks::read) by them | [`DistributedMatrix`](crate::distrib::DistributedMatrix) |

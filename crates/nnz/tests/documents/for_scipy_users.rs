@@ -138,9 +138,12 @@ fn main() -> nnz::Result<()> {
     options.preconditioner = PreconditionerKind::Ilu0;
     let (_, solution) = s.solve(&b, &options)?;
     assert!(solution.converged());
-    let ilu0 = s.preconditioner(PreconditionerKind::Ilu0)?;
+    let mut ilu0 = s.preconditioner(PreconditionerKind::Ilu0)?;
     let mut solver = s.solver_with(&options, &ilu0)?;
     let mut next = b.clone();
+    assert!(solver.solve_from(&b, &mut next, |_| ControlFlow::Continue(()))?.converged());
+    solver.update(&s.scaled(2.0)?)?;
+    ilu0.update(&s.scaled(2.0)?)?;
     assert!(solver.solve_from(&b, &mut next, |_| ControlFlow::Continue(()))?.converged());
 
     // Graphs

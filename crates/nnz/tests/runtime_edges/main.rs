@@ -7,6 +7,7 @@ mod memory;
 mod several;
 mod sizes;
 mod systems;
+mod updates;
 
 use nnz::prelude::*;
 use nnz::{Layout, Method};

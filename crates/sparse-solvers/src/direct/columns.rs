@@ -28,6 +28,16 @@ impl Columns {
         })
     }
 
+    /// True if `a` has these columns.
+    pub(super) fn are_those_of<T: Scalar, I: Index, O: Index>(&self, a: &Csc<T, Host, I, O>) -> bool {
+        let are_equal = || {
+            let offsets = a.offsets().iter().map(|offset| offset.as_usize());
+            let indices = a.indices().iter().map(|index| index.as_usize());
+            offsets.eq(self.offsets.iter().copied()) && indices.eq(self.indices.iter().copied())
+        };
+        a.pattern_id() == self.id || (a.nrows() == self.rows && are_equal())
+    }
+
     pub(super) fn as_faer(&self) -> SymbolicSparseColMatRef<'_, usize> {
         SymbolicSparseColMatRef::new_checked(self.rows, self.cols, &self.offsets, None, &self.indices)
     }

@@ -11,9 +11,7 @@ use factors::{AnyFactors, Symbolic};
 use sparse_core::op::Op;
 use sparse_core::op::vector::nrm2;
 use sparse_core::reference::Reference;
-use sparse_core::{
-    Choice, Csc, DenseView, DenseViewMut, Error, Host, Index, Result, Scalar, SparseFormat, c64,
-};
+use sparse_core::{Choice, Csc, DenseView, DenseViewMut, Error, Host, Index, Result, Scalar, c64};
 use std::sync::Arc;
 
 /// A factorization of [`DirectPlan`].
@@ -102,7 +100,7 @@ impl DirectPlan {
     }
 
     fn check_pattern<T: Scalar, I: Index, O: Index>(&self, a: &Csc<T, Host, I, O>) -> Result<()> {
-        if a.pattern_id() != self.columns.id {
+        if !self.columns.are_those_of(a) {
             let reason = "the matrix has another pattern than the one that the plan was made for".to_string();
             return Err(Error::PlanMismatch { op: self.method.name(), reason });
         }
@@ -155,7 +153,7 @@ impl Factorization {
                 return Ok(factors);
             }
         }
-        DirectPlan::of_columns(columns, DirectMethod::Lu)?.of_values(values, "A is square")
+        Self::by_lu(columns, values)
     }
 
     /// The factorization, and the reason.
@@ -170,7 +168,47 @@ impl Factorization {
     /// Those of [`DirectPlan::factorize`].
     pub fn refactor<T: Scalar, I: Index, O: Index>(&mut self, a: &Csc<T, Host, I, O>) -> Result<()> {
         self.plan.check_pattern(a)?;
+        self.refactor_values(Values::of(a))
+    }
+
+    /// As [`refactor`](Self::refactor), except that LU replaces Cholesky's factorization of values that are no longer
+    /// Hermitian positive definite, as [`new`](Self::new) chooses it.
+    ///
+    /// ```
+    /// use sparse_core::Csc;
+    /// use sparse_solvers::Factorization;
+    /// let mut a = Csc::<f64>::new(2, 2, vec![0, 2, 4], vec![0, 1, 0, 1], vec![2.0, 1.0, 1.0, 2.0])?;
+    /// let mut factors = Factorization::new(&a)?;
+    /// assert_eq!(factors.choice().algorithm, "cholesky");
+    /// a.values_mut()[1] = -1.0;
+    /// factors.update(&a)?;
+    /// assert_eq!(factors.choice().algorithm, "lu");
+    /// let mut x = [0.0; 2];
+    /// assert!(factors.solve(&[3.0, 1.0], &mut x, 1e-12)?.converged());
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`DirectPlan::factorize`].
+    pub fn update<T: Scalar, I: Index, O: Index>(&mut self, a: &Csc<T, Host, I, O>) -> Result<()> {
+        self.plan.check_pattern(a)?;
         let values = Values::of(a);
+        if self.plan.method != DirectMethod::Cholesky {
+            return self.refactor_values(values);
+        }
+        // Cholesky's factorization reads the lower triangle alone.
+        let is_candidate = self.plan.columns.may_be_positive_definite(&values);
+        if !is_candidate || self.refactor_values(values.clone()).is_err() {
+            *self = Self::by_lu(self.plan.columns.clone(), values)?;
+        }
+        Ok(())
+    }
+
+    fn by_lu(columns: Arc<Columns>, values: Values) -> Result<Self> {
+        DirectPlan::of_columns(columns, DirectMethod::Lu)?.of_values(values, "A is square")
+    }
+
+    fn refactor_values(&mut self, values: Values) -> Result<()> {
         self.factors = AnyFactors::new(&self.plan.symbolic, &self.plan.columns, &values)?;
         self.values = values;
         Ok(())

@@ -93,7 +93,7 @@ where
         self.start(a, b, SpaceOf::<B>::as_shared::<M::Scalar>(&x))?;
         let backend = self.backend.clone();
         let mut recorded = mem::replace(&mut self.recurrence.recorded, Recorded::Never);
-        recorded.begin();
+        recorded.begin(self.recurrence.state.preconditioner.is_recordable());
         let launched = recorded.run(&backend, iterations, &mut |iterations| {
             self.run(a, iterations, SpaceOf::<B>::reborrow::<M::Scalar>(&mut x))
         });

@@ -116,10 +116,14 @@ where
         })
     }
 
+    fn preconditioner_mut(&mut self) -> &mut P {
+        &mut self.state.preconditioner
+    }
+
     fn start(&mut self, at: &Iterate<'_, B, M>, r: &Buf<B, M::Scalar>) -> Result<()> {
         (self.numbers, self.pending) = ([M::Scalar::one(); 2], 0);
         self.next_run = if self.overlaps { RECORDED } else { 1 };
-        self.recorded.begin();
+        self.recorded.begin(self.state.preconditioner.is_recordable());
         let correction = SpaceOf::<B>::view_mut(&mut self.correction);
         self.state.vectors.scal(M::Scalar::zero().into(), correction)?;
         self.state.start(at.backend(), r)

@@ -25,9 +25,10 @@ impl Recorded {
         if preconditioner.is_recordable() { Self::NotYet(None) } else { Self::Never }
     }
 
-    /// Begins a solve, in which the matrix may be in other memory.
-    pub(super) fn begin(&mut self) {
+    /// Begins a solve, in which the matrix may be in other memory, and the preconditioner may be another one.
+    pub(super) fn begin(&mut self, is_recordable: bool) {
         *self = match mem::replace(self, Self::Never) {
+            _ if !is_recordable => Self::Never,
             Self::Here(recording) => Self::NotYet(Some(recording)),
             other => other,
         };

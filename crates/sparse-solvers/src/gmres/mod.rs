@@ -81,6 +81,10 @@ where
         Ok(Self { preconditioner, basis, order: n, restart: options.restart, projected })
     }
 
+    fn preconditioner_mut(&mut self) -> &mut P {
+        &mut self.preconditioner
+    }
+
     fn start(&mut self, at: &Iterate<'_, B, M>, r: &Buf<B, M::Scalar>) -> Result<()> {
         self.projected.start();
         at.axpby(M::Scalar::one(), SpaceOf::<B>::view(r), M::Scalar::zero(), &mut self.basis[0])

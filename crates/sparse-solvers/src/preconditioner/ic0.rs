@@ -5,8 +5,10 @@ use super::factors::{FactorSolves, RowPositions, check_pattern, check_sorted, mi
 use num_traits::{Float, Zero};
 use sparse_core::backend::{SpaceOf, ViewOf};
 use sparse_core::error::check_square;
+use sparse_core::format::CompressedPattern;
 use sparse_core::op::{Op, RealOf, Triangular, TrisolveKernel, quotient};
-use sparse_core::{Accumulator, Csr, Error, Host, Index, PatternId, Result, Scalar, SparseFormat};
+use sparse_core::{Accumulator, Csr, Error, Host, Index, Result, Scalar};
+use std::sync::Arc;
 
 const OP: &str = "ic0";
 
@@ -43,7 +45,7 @@ where
     O: Index,
 {
     /// The pattern of A.
-    pattern: PatternId,
+    pattern: Arc<CompressedPattern<Host, I, O>>,
     factor: Csr<T, Host, I, O>,
     solves: FactorSolves<B, T, I, O>,
 }
@@ -87,18 +89,19 @@ where
         let factor = Csr::new(a.nrows(), a.nrows(), offsets, columns, zeros)?;
         let systems = [Triangular::lower(), Triangular::lower().with_op(Op::ConjugateTranspose)];
         let solves = FactorSolves::new(backend, &factor, systems)?;
-        let mut ic0 = Self { pattern: a.pattern_id(), factor, solves };
+        let mut ic0 = Self { pattern: a.pattern().clone(), factor, solves };
         ic0.factorize(a)?;
         Ok(ic0)
     }
 
-    /// Factorizes a matrix of the same pattern, with other values; after an error the factor has any values.
+    /// Factorizes a matrix of the same pattern, with other values. After an error the old factor remains.
     ///
     /// # Errors
     /// [`PlanMismatch`](Error::PlanMismatch) for another pattern, [`Singular`](Error::Singular) as [`new`](Self::new).
     pub fn update(&mut self, a: &Csr<T, Host, I, O>) -> Result<()> {
-        check_pattern(OP, self.pattern, a.pattern_id())?;
-        self.factorize(a)
+        check_pattern(OP, &self.pattern, a.pattern())?;
+        let before = self.factor.values().clone();
+        self.factorize(a).inspect_err(|_| self.factor.values_mut().copy_from_slice(&before))
     }
 
     /// L, lower triangular.

@@ -5,7 +5,7 @@ use super::factors::{FactorSolves, RowPositions, check_pattern, check_sorted, mi
 use sparse_core::backend::{SpaceOf, ViewOf};
 use sparse_core::error::check_square;
 use sparse_core::op::{Triangular, TrisolveKernel, quotient};
-use sparse_core::{Accumulator, Csr, Error, Host, Index, Result, SparseFormat};
+use sparse_core::{Accumulator, Csr, Error, Host, Index, Result};
 
 const OP: &str = "ilu0";
 
@@ -82,14 +82,15 @@ where
         Ok(ilu0)
     }
 
-    /// Factorizes a matrix of the same pattern, with other values; after an error the factors have any values.
+    /// Factorizes a matrix of the same pattern, with other values. After an error the old factors remain.
     ///
     /// # Errors
     /// [`PlanMismatch`](Error::PlanMismatch) for another pattern, [`Singular`](Error::Singular) as [`new`](Self::new).
     pub fn update(&mut self, a: &Csr<T, Host, I, O>) -> Result<()> {
-        check_pattern(OP, self.factors.pattern_id(), a.pattern_id())?;
+        check_pattern(OP, self.factors.pattern(), a.pattern())?;
+        let before = self.factors.values().clone();
         self.factors.values_mut().copy_from_slice(a.values());
-        self.factorize()
+        self.factorize().inspect_err(|_| self.factors.values_mut().copy_from_slice(&before))
     }
 
     /// L below the diagonal, without its ones, and U on and above it.

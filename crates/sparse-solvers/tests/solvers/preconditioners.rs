@@ -193,7 +193,11 @@ fn other_values_in_the_same_pattern_give_the_factors_of_a_new_factorization() {
     check(|a| BlockJacobi::new(&Reference, a, 5), BlockJacobi::update);
     check(|a| Ok(jacobi(a)), |jacobi, a| jacobi.update(&inverse_diagonal(a)?));
     let mut ilu0 = Ilu0::new(&Reference, &convection(6)).unwrap();
-    assert!(matches!(ilu0.update(&convection(6)), Err(Error::PlanMismatch { op: "ilu0", .. })));
+    ilu0.update(&convection(6)).unwrap(); // an equal pattern
+    let other = Csr::identity(36).unwrap();
+    assert!(matches!(ilu0.update(&other), Err(Error::PlanMismatch { op: "ilu0", .. })));
+    let mut ic0 = Ic0::new(&Reference, &badly_scaled(6)).unwrap();
+    assert!(matches!(ic0.update(&other), Err(Error::PlanMismatch { op: "ic0", .. })));
 }
 
 #[test]

@@ -1,7 +1,9 @@
 //! Direct solution on the host, and factors for many systems.
 
 use super::preconditioner_kind::return_of_compressed;
-use super::solve::{AnySolver, Callback, with_operands};
+use super::solve::{AnySolver, Callback};
+use super::solver_matrix::check_same_pattern;
+use super::typed_solver::with_operands;
 use crate::Device;
 use crate::device::HostBackend;
 use crate::runtime::{Format, Matrix, Method, SolveOptions, Vector};
@@ -47,7 +49,9 @@ impl Matrix {
 
     /// Replaces the factors of another matrix with this pattern, which [`factorize`](Self::factorize) has made.
     ///
-    /// Patterns are compared as CSC, with rows in order and without duplicates. After an error the old factors remain.
+    /// Patterns are compared as CSC, with rows in order and without duplicates: equal ones fit, of any format. LU replaces
+    /// Cholesky's factorization of values that are no longer Hermitian positive definite. After an error the old factors
+    /// remain.
     ///
     /// # Errors
     /// [`PlanMismatch`](Error::PlanMismatch) for factors of another pattern; else as [`factorize`](Self::factorize).
@@ -101,7 +105,7 @@ fn factorize<T: Accumulator>(a: &Matrix) -> Result<Factorization> {
 }
 
 fn refactor<T: Accumulator>(a: &Matrix, factors: &mut Factorization) -> Result<()> {
-    return_of_compressed!(Csc, ordered_columns::<T>(a)?, T, WHAT, a => factors.refactor(a))
+    return_of_compressed!(Csc, ordered_columns::<T>(a)?, T, WHAT, a => factors.update(a))
 }
 
 /// `a` itself if it is CSC, sorted and without duplicates; else converted through COO, which sorts and adds duplicates.
@@ -117,10 +121,17 @@ fn is_canonical<T: Accumulator>(columns: &Matrix) -> Result<bool> {
 }
 
 impl<T: Accumulator> AnySolver for DirectSolver<T> {
-    /// SolverKernels by the factors; there are no iterations to report.
+    /// Solves by the factors; there are no iterations to report.
     fn solve(&mut self, b: &Vector, x: &mut Vector, _: &mut Callback<'_>) -> Result<Solution> {
         let Self { matrix, factors, tolerance, .. } = self;
         with_operands::<HostBackend, T>(matrix, b, x, |b, x| factors.solve(b, x, *tolerance))
+    }
+
+    fn update(&mut self, a: &Matrix) -> Result<()> {
+        check_same_pattern("the solver", (self.matrix.device(), &self.matrix.properties), a)?;
+        refactor::<T>(a, &mut self.factors)?;
+        self.matrix = a.clone();
+        Ok(())
     }
 
     fn choice(&self) -> &Choice {

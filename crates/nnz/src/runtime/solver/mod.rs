@@ -7,3 +7,4 @@ pub(in crate::runtime) mod preconditioner;
 pub(in crate::runtime) mod preconditioner_kind;
 pub(in crate::runtime) mod solve;
 pub(in crate::runtime) mod solver_matrix;
+mod typed_solver;

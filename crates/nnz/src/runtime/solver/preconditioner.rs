@@ -1,8 +1,10 @@
 //! Preconditioners that are made once, for many solvers.
 
-use super::preconditioner_kind::{AnyPreconditioner, PreconditionerKernels};
+use super::preconditioner_kind::{AnyPreconditioner, PreconditionerKernels, Updatable};
+use super::solver_matrix::check_same_pattern;
 use crate::Device;
 use crate::device::HostBackend;
+use crate::runtime::dispatch::any_matrix::Properties;
 use crate::runtime::dispatch::backend::RuntimeBackend;
 use crate::runtime::dispatch::operand_errors::mismatch;
 use crate::runtime::{Matrix, PreconditionerKind, Vector};
@@ -35,8 +37,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 #[derive(Clone)]
 pub struct Preconditioner {
     by: PreconditionerKind,
-    rows: usize,
-    dtype: DType,
+    /// Those of the matrix.
+    properties: Properties,
     device: Device,
     inner: Arc<dyn AnyShared>,
 }
@@ -70,8 +72,8 @@ impl Matrix {
                 "f32, f64, c32 and c64 have them",
             )),
         }?;
-        let (rows, dtype, device) = (self.nrows(), self.dtype(), self.device().clone());
-        Ok(Preconditioner { by, rows, dtype, device, inner })
+        let (properties, device) = (self.properties, self.device().clone());
+        Ok(Preconditioner { by, properties, device, inner })
     }
 }
 
@@ -83,17 +85,41 @@ impl Preconditioner {
 
     /// The number of rows, and of columns.
     pub fn nrows(&self) -> usize {
-        self.rows
+        self.properties.rows
     }
 
     /// The type of the values.
     pub fn dtype(&self) -> DType {
-        self.dtype
+        self.properties.dtype
     }
 
     /// The device in whose memory it is.
     pub fn device(&self) -> &Device {
         &self.device
+    }
+
+    /// Takes the values of another matrix with the same pattern, in all clones and for all solvers.
+    ///
+    /// Incomplete factors are computed without another analysis. After an error the old values remain. A solver that
+    /// was made with it takes the values of the matrix itself by [`Solver::update`](crate::Solver::update).
+    ///
+    /// ```
+    /// use nnz::{PreconditionerKind, prelude::*};
+    /// let device = Device::host()?;
+    /// let a = Matrix::from_typed(&device, Csr::<f64>::identity(2)?)?;
+    /// let mut ilu0 = a.preconditioner(PreconditionerKind::Ilu0)?;
+    /// ilu0.update(&a.scaled(4.0)?)?;
+    /// let x = ilu0.apply(&Vector::from_slice(&device, &[8.0, 4.0])?)?;
+    /// assert_eq!(x.to_vec::<f64>()?, [2.0, 1.0]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Operands`](Error::Operands) if types or devices differ; [`PlanMismatch`](Error::PlanMismatch) for another
+    /// pattern; [`Singular`](Error::Singular) as [`Matrix::preconditioner`]; an error of the device's runtime.
+    pub fn update(&mut self, a: &Matrix) -> Result<()> {
+        check_same_pattern("the preconditioner", (&self.device, &self.properties), a)?;
+        self.inner.update(a)
     }
 
     /// K⁻¹·r.
@@ -112,11 +138,11 @@ impl Preconditioner {
     /// [`Operands`](Error::Operands) if types or devices differ; [`Shape`](Error::Shape) if lengths do; what the
     /// device's runtime reports.
     pub fn apply_into(&self, r: &Vector, x: &mut Vector) -> Result<()> {
-        if let Some(len) = [r.len(), x.len()].into_iter().find(|&len| len != self.rows) {
+        if let Some(len) = [r.len(), x.len()].into_iter().find(|&len| len != self.nrows()) {
             return Err(self.wrong_size(format_args!("a vector of {len}")));
         }
         self.inner.apply(r, x).unwrap_or_else(|| {
-            let own = ("the preconditioner", self.dtype, &self.device);
+            let own = ("the preconditioner", self.dtype(), &self.device);
             Err(mismatch(OP, own, &[r.as_operand("r"), x.as_operand("x")]))
         })
     }
@@ -127,7 +153,7 @@ impl Preconditioner {
         B: RuntimeBackend,
         T: Accumulator,
     {
-        if a.nrows() != self.rows {
+        if a.nrows() != self.nrows() {
             return Err(self.wrong_size(format_args!("a matrix of {} rows", a.nrows())));
         }
         match self.inner.as_any().downcast_ref::<Shared<B, T>>() {
@@ -139,7 +165,7 @@ impl Preconditioner {
                     "the matrix is {} on {}, the preconditioner {} on {}: make it of a matrix like this one",
                     a.dtype(),
                     a.device(),
-                    self.dtype,
+                    self.dtype(),
                     self.device
                 );
                 Err(Error::operands(OP, reason))
@@ -148,13 +174,13 @@ impl Preconditioner {
     }
 
     fn wrong_size(&self, found: std::fmt::Arguments<'_>) -> Error {
-        Error::shape(OP, format_args!("the preconditioner has {} rows, for {found}", self.rows))
+        Error::shape(OP, format_args!("the preconditioner has {} rows, for {found}", self.nrows()))
     }
 }
 
 impl Debug for Preconditioner {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
-        let Self { by, rows, dtype, device, .. } = self;
+        let Self { by, properties: Properties { rows, dtype, .. }, device, .. } = self;
         write!(f, "Preconditioner({by} of {rows} rows of {dtype} on {device})")
     }
 }
@@ -167,6 +193,7 @@ trait AnyShared: Send + Sync {
     fn as_any(&self) -> &dyn Any;
     /// Writes K⁻¹·r to `x`; `None` if types or devices differ.
     fn apply(&self, r: &Vector, x: &mut Vector) -> Option<Result<()>>;
+    fn update(&self, a: &Matrix) -> Result<()>;
 }
 
 /// A preconditioner behind a lock: one application at a time.
@@ -206,10 +233,17 @@ impl<B: RuntimeBackend, T: Accumulator> AnyShared for Shared<B, T> {
         let found = sparse_solvers::Preconditioner::apply(&mut *inner, r);
         Some(x.and_then(|x| self.backend.copy::<T>(found?, x)))
     }
+
+    fn update(&self, a: &Matrix) -> Result<()> {
+        match lock(&self.inner).as_mut() {
+            Some(preconditioner) => preconditioner.update_from(a),
+            None => Ok(()),
+        }
+    }
 }
 
 fn lock<P>(inner: &Mutex<P>) -> MutexGuard<'_, P> {
-    // After a panic the factors are unchanged, and the next application overwrites the vectors.
+    // After a panic the values that are applied are unchanged, and the next application overwrites the vectors.
     inner.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -226,6 +260,13 @@ impl<B: RuntimeBackend, T: Scalar> SolverPreconditioner<B, T> {
         let Shared { backend, rows, inner } = shared;
         let (residual, result) = (backend.zeros(*rows)?, backend.zeros(*rows)?);
         Ok(Self { backend: backend.clone(), inner: inner.clone(), residual, result })
+    }
+}
+
+impl<B: RuntimeBackend, T: Scalar> Updatable<B, T> for SolverPreconditioner<B, T> {
+    /// Changes nothing: solvers share it, and its owner updates it.
+    fn update_from(&mut self, _: &Matrix) -> Result<()> {
+        Ok(())
     }
 }
 

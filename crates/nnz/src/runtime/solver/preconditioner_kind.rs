@@ -5,7 +5,7 @@ use crate::runtime::dispatch::backend::RuntimeBackend;
 use crate::runtime::{Format, Matrix};
 use sparse_core::backend::{Backend, SpaceOf};
 use sparse_core::op::{SpmvKernel, TrisolveKernel, VectorKernel};
-use sparse_core::{Accumulator, Csr, Error, IndexOrder, Result, Scalar};
+use sparse_core::{Accumulator, Csr, Error, Host, Index, IndexOrder, Result, Scalar};
 use sparse_solvers::{BlockJacobi, Ic0, Ilu0, Jacobi, Preconditioner, inverse_diagonal};
 use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
@@ -82,7 +82,16 @@ impl FromStr for PreconditionerKind {
 }
 
 /// A preconditioner with its type hidden, so that solvers are compiled once for all.
-pub(in crate::runtime) type AnyPreconditioner<B, T> = Box<dyn Preconditioner<B, T> + Send>;
+pub(in crate::runtime) type AnyPreconditioner<B, T> = Box<dyn Updatable<B, T> + Send>;
+
+/// A preconditioner that takes other values of its matrix.
+pub(in crate::runtime) trait Updatable<B: Backend, T: Scalar>:
+    Preconditioner<B, T>
+{
+    /// Takes the values of `a`, whose pattern is the same. After an error the preconditioner is as before, unless the
+    /// device's runtime failed.
+    fn update_from(&mut self, a: &Matrix) -> Result<()>;
+}
 
 /// A backend that preconditions by factorizations.
 pub(in crate::runtime) trait Factorizes<T: Scalar>: Backend {
@@ -157,6 +166,42 @@ impl PreconditionerKind {
         }))
     }
 }
+
+impl<B: PreconditionerKernels<T>, T: Accumulator> Updatable<B, T> for Jacobi<B, T> {
+    fn update_from(&mut self, a: &Matrix) -> Result<()> {
+        self.update(&inverse_diagonal_of::<T>(a)?)
+    }
+}
+
+impl<B: PreconditionerKernels<T>, T: Accumulator> Updatable<B, T> for BlockJacobi<B, T> {
+    fn update_from(&mut self, a: &Matrix) -> Result<()> {
+        return_of_csr!(a.to_format(Format::Csr)?, T, a => self.update(a))
+    }
+}
+
+/// [`Updatable`] for incomplete factors.
+macro_rules! updatable_factors {
+    ($($Factors:ident)*) => {
+        $(
+            impl<B, T, I, O> Updatable<B, T> for $Factors<B, T, I, O>
+            where
+                B: TrisolveKernel<Csr<T, SpaceOf<B>, I, O>>,
+                T: Accumulator,
+                I: Index,
+                O: Index,
+            {
+                fn update_from(&mut self, a: &Matrix) -> Result<()> {
+                    let rows = canonical_rows::<T>(a)?;
+                    let host = rows.on_host()?;
+                    let typed = host.typed().downcast_ref::<Csr<T, Host, I, O>>();
+                    self.update(typed.ok_or_else(|| rows.unknown_types("a preconditioner"))?)
+                }
+            }
+        )*
+    };
+}
+
+updatable_factors!(Ilu0 Ic0);
 
 /// The inverse of the diagonal, on the host.
 fn inverse_diagonal_of<T: Accumulator>(a: &Matrix) -> Result<Vec<T>> {

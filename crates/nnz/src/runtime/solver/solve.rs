@@ -1,20 +1,9 @@
 //! A·x = b, for a matrix of any format.
 
-use super::preconditioner_kind::{AnyPreconditioner, PreconditionerKernels};
-use super::solver_matrix::Operator;
-use crate::Device;
-use crate::device::HostBackend;
-use crate::runtime::dispatch::backend::RuntimeBackend;
-use crate::runtime::dispatch::operand_errors::mismatch;
+use super::typed_solver::solver_typed;
 use crate::runtime::{Matrix, Method, Preconditioner, PreconditionerKind, Vector};
-use sparse_core::backend::{SpaceOf, ViewMutOf, ViewOf};
-use sparse_core::op::SpmvKernel;
-use sparse_core::{Accumulator, Choice, DType, Error, Result, Scalar, c32, c64};
-use sparse_device::Device as Accelerator;
-use sparse_solvers::{
-    BiCgStab, Cg, EnqueuedCg, Gmres, Iteration, LeastSquares, LeastSquaresMethod, Minres, Solution,
-    SolverOptions,
-};
+use sparse_core::{Choice, DType, Error, Result, c32, c64};
+use sparse_solvers::{Iteration, Solution, SolverOptions};
 use std::fmt::Debug;
 use std::ops::ControlFlow;
 
@@ -112,7 +101,8 @@ impl Matrix {
         self.solver(options)?.solve_from(b, x, callback)
     }
 
-    /// A solver of this matrix for many right-hand sides: it plans the product, and allocates its vectors, once.
+    /// A solver of this matrix for many right-hand sides, and for [other values](Solver::update): it plans the product,
+    /// and allocates its vectors, once.
     ///
     /// ```
     /// use nnz::{Method, SolveOptions, prelude::*};
@@ -226,6 +216,42 @@ impl Solver {
         self.0.solve_fixed(b, x, iterations)
     }
 
+    /// Takes the values of another matrix with the same pattern, as in the steps of Newton's method or of an
+    /// integration in time: plans and workspace stay.
+    ///
+    /// A preconditioner of the [options](SolveOptions::preconditioner) is computed anew; one of
+    /// [`solver_with`](Matrix::solver_with) stays as it is until its owner [updates](Preconditioner::update) it.
+    /// [`Method::Direct`] factorizes the new values without another analysis, unless they are no longer Hermitian
+    /// positive definite. After an error the solver is that of the matrix before.
+    ///
+    /// [`Matrix::with_values`], [`scaled`](Matrix::scaled) and [`map_values`](Matrix::map_values) give a matrix of the
+    /// same pattern, one over borrowed arrays apart, which has to be [copied](Matrix::copy) first.
+    ///
+    /// ```
+    /// use nnz::{Method, PreconditionerKind, SolveOptions, prelude::*};
+    /// use std::ops::ControlFlow;
+    ///
+    /// let device = Device::host()?;
+    /// let a = Matrix::from_typed(&device, nnz::generate::stencil_5::<f64>(8, 8)?)?;
+    /// let preconditioner = PreconditionerKind::Ic0;
+    /// let mut solver = a.solver(&SolveOptions { preconditioner, ..SolveOptions::new(Method::Cg) })?;
+    /// let (b, mut x) = (Vector::from_vec(&device, vec![1.0; 64])?, Vector::zeros(&device, DType::F64, 64)?);
+    /// for step in 1..4 {
+    ///     let a = a.scaled(f64::from(step))?;
+    ///     solver.update(&a)?;
+    ///     assert!(solver.solve_from(&b, &mut x, |_| ControlFlow::Continue(()))?.converged());
+    ///     assert!((&(&a * &x)? - &b)?.nrm2()? < 1e-8);
+    /// }
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Operands`](Error::Operands) if types or devices differ; [`PlanMismatch`](Error::PlanMismatch) for another
+    /// pattern; [`Singular`](Error::Singular) as [`Matrix::solver`]; an error of the device's runtime.
+    pub fn update(&mut self, a: &Matrix) -> Result<()> {
+        self.0.update(a)
+    }
+
     /// The algorithm of the product, and why.
     pub fn choice(&self) -> &Choice {
         self.0.choice()
@@ -246,6 +272,7 @@ pub(in crate::runtime) trait AnySolver: Send {
     fn solve_fixed(&mut self, _b: &Vector, _x: &mut Vector, _iterations: usize) -> Result<Solution> {
         Err(Error::unsupported("a fixed number of iterations", "enqueued CG takes one"))
     }
+    fn update(&mut self, a: &Matrix) -> Result<()>;
     fn choice(&self) -> &Choice;
 }
 
@@ -258,158 +285,4 @@ fn check_preconditioner(options: &SolveOptions, made: Option<&Preconditioner>) -
         return Err(Error::unsupported(format_args!("a preconditioner of {method}"), takers));
     }
     Ok(())
-}
-
-/// A backend with the products of a solver and its preconditioner.
-trait SolverKernels<T: Scalar>: PreconditionerKernels<T> + SpmvKernel<Operator<T, SpaceOf<Self>>> {}
-
-impl<B, T> SolverKernels<T> for B
-where
-    B: PreconditionerKernels<T> + SpmvKernel<Operator<T, SpaceOf<B>>>,
-    T: Scalar,
-{
-}
-
-fn solver_typed<T: Accumulator>(
-    a: &Matrix,
-    options: &SolveOptions,
-    made: Option<&Preconditioner>,
-) -> Result<Box<dyn AnySolver>>
-where
-    HostBackend: SolverKernels<T>,
-    Accelerator: SolverKernels<T>,
-{
-    #[cfg(feature = "direct")]
-    if options.method == Method::Direct {
-        return super::direct::solver::<T>(a, options);
-    }
-    Ok(match a.device() {
-        Device::Cpu(backend) => Box::new(TypedSolver::<HostBackend, T>::new(backend, a, options, made)?),
-        Device::Accelerator(backend, _) => {
-            Box::new(TypedSolver::<Accelerator, T>::new(backend, a, options, made)?)
-        }
-    })
-}
-
-struct TypedSolver<B, T>
-where
-    B: SolverKernels<T>,
-    T: Accumulator,
-{
-    operator: OperatorOn<B, T>,
-    method: TypedMethod<B, T>,
-}
-
-type OperatorOn<B, T> = Operator<T, SpaceOf<B>>;
-
-/// A method with its plan and its vectors.
-enum TypedMethod<B, T>
-where
-    B: SolverKernels<T>,
-    T: Accumulator,
-{
-    Cg(Cg<B, OperatorOn<B, T>, Option<AnyPreconditioner<B, T>>>),
-    BiCgStab(BiCgStab<B, OperatorOn<B, T>, Option<AnyPreconditioner<B, T>>>),
-    EnqueuedCg(EnqueuedCg<B, OperatorOn<B, T>, Option<AnyPreconditioner<B, T>>>),
-    Gmres(Gmres<B, OperatorOn<B, T>, Option<AnyPreconditioner<B, T>>>),
-    Minres(Minres<B, OperatorOn<B, T>, Option<AnyPreconditioner<B, T>>>),
-    LeastSquares(LeastSquares<B, OperatorOn<B, T>>),
-}
-
-/// `$run` with `$solver` as the solver of the method.
-macro_rules! with_method {
-    ($method:expr, $solver:ident => $run:expr) => {
-        match $method {
-            TypedMethod::Cg($solver) => $run,
-            TypedMethod::BiCgStab($solver) => $run,
-            TypedMethod::EnqueuedCg($solver) => $run,
-            TypedMethod::Gmres($solver) => $run,
-            TypedMethod::Minres($solver) => $run,
-            TypedMethod::LeastSquares($solver) => $run,
-        }
-    };
-}
-
-impl<B, T> TypedSolver<B, T>
-where
-    B: SolverKernels<T>,
-    T: Accumulator,
-{
-    fn new(backend: &B, a: &Matrix, options: &SolveOptions, made: Option<&Preconditioner>) -> Result<Self> {
-        let &SolveOptions { method, preconditioner: preconditioning, solver: ref options } = options;
-        let preconditioner = || match made {
-            Some(made) => made.for_solver_of::<B, T>(a).map(Some),
-            None => preconditioning.of::<B, T>(backend, a),
-        };
-        let operator = Operator::new(a.clone());
-        let method = match method {
-            Method::Cg => TypedMethod::Cg(Cg::new(backend, &operator, preconditioner()?, options)?),
-            Method::BiCgStab => {
-                TypedMethod::BiCgStab(BiCgStab::new(backend, &operator, preconditioner()?, options)?)
-            }
-            Method::EnqueuedCg => {
-                TypedMethod::EnqueuedCg(EnqueuedCg::new(backend, &operator, preconditioner()?, options)?)
-            }
-            Method::Gmres => TypedMethod::Gmres(Gmres::new(backend, &operator, preconditioner()?, options)?),
-            Method::Minres => {
-                TypedMethod::Minres(Minres::new(backend, &operator, preconditioner()?, options)?)
-            }
-            Method::Lsqr | Method::Lsmr => {
-                let method = match method {
-                    Method::Lsqr => LeastSquaresMethod::Lsqr,
-                    _ => LeastSquaresMethod::Lsmr,
-                };
-                TypedMethod::LeastSquares(LeastSquares::new(backend, &operator, method, options)?)
-            }
-            Method::Direct => {
-                let reason = "this build lacks the feature `direct`, which brings the crate faer";
-                return Err(Error::unsupported("the method direct", reason));
-            }
-        };
-        Ok(Self { operator, method })
-    }
-}
-
-/// Calls `solve` with typed views of b and x, checked against `a`.
-pub(in crate::runtime) fn with_operands<B: RuntimeBackend, T: Scalar>(
-    a: &Matrix,
-    b: &Vector,
-    x: &mut Vector,
-    solve: impl FnOnce(ViewOf<'_, B, T>, ViewMutOf<'_, B, T>) -> Result<Solution>,
-) -> Result<Solution> {
-    let Some(b) = b.view_in::<B, T>(a.context()) else {
-        return Err(mismatch("solve", a.as_operand(), &[b.as_operand("b"), x.as_operand("x")]));
-    };
-    let Some(x) = x.view_mut_in::<B, T>(a.context()) else {
-        return Err(mismatch("solve", a.as_operand(), &[x.as_operand("x")]));
-    };
-    solve(b, x?)
-}
-
-impl<B, T> AnySolver for TypedSolver<B, T>
-where
-    B: SolverKernels<T>,
-    T: Accumulator,
-{
-    fn solve(&mut self, b: &Vector, x: &mut Vector, callback: &mut Callback<'_>) -> Result<Solution> {
-        let Self { operator, method } = self;
-        with_operands::<B, T>(
-            &operator.matrix,
-            b,
-            x,
-            |b, x| with_method!(method, solver => solver.solve(operator, b, x, callback)),
-        )
-    }
-
-    fn solve_fixed(&mut self, b: &Vector, x: &mut Vector, iterations: usize) -> Result<Solution> {
-        let Self { operator, method } = self;
-        let TypedMethod::EnqueuedCg(solver) = method else {
-            return Err(Error::unsupported("a fixed number of iterations", "enqueued CG takes one"));
-        };
-        with_operands::<B, T>(&operator.matrix, b, x, |b, x| solver.solve_fixed(operator, b, x, iterations))
-    }
-
-    fn choice(&self) -> &Choice {
-        with_method!(&self.method, solver => solver.choice())
-    }
 }

@@ -1,9 +1,11 @@
 //! A matrix of any format as the matrix of a solver.
 
+use crate::Device;
 use crate::device::HostBackend;
 use crate::runtime::Matrix;
-use crate::runtime::dispatch::any_matrix::AnyMatrix;
+use crate::runtime::dispatch::any_matrix::{AnyMatrix, Properties};
 use crate::runtime::dispatch::backend::RuntimeBackend;
+use crate::runtime::dispatch::operand_errors::mismatch;
 use sparse_core::backend::{ViewMutOf, ViewOf};
 use sparse_core::format::Transfer;
 use sparse_core::op::{Op, SpmvKernel};
@@ -60,6 +62,33 @@ impl<T: Scalar, S: Space> SparseFormat for Operator<T, S> {
         Err(Error::unsupported("a copy of a solver's matrix", "Matrix::to_device makes one"))
     }
 }
+
+/// Fails unless `a` has the type, the device and the pattern of the matrix that `made`, a solver or a preconditioner, was
+/// made for.
+pub(in crate::runtime) fn check_same_pattern(
+    made: &'static str,
+    (device, before): (&Device, &Properties),
+    a: &Matrix,
+) -> Result<()> {
+    let now = &a.properties;
+    if (now.dtype, now.context) != (before.dtype, before.context) {
+        return Err(mismatch(UPDATE, (made, before.dtype, device), &[a.as_operand()]));
+    }
+    if (now.format, now.pattern) == (before.format, before.pattern) {
+        return Ok(());
+    }
+    let of = |p: &Properties| format!("{} of {} x {} with {} entries", p.format, p.rows, p.cols, p.nnz);
+    let reason = format!(
+        "{made} was made for {}, the matrix is {} and has another pattern; with_values of the former matrix gives one \
+         of its pattern",
+        of(before),
+        of(now)
+    );
+    Err(Error::PlanMismatch { op: UPDATE, reason })
+}
+
+/// The operation that errors name.
+const UPDATE: &str = "update";
 
 /// A plan of products that takes views, as solvers call it.
 pub(crate) trait OperatorPlan<B: RuntimeBackend, T: Scalar>: Debug + Send {
