@@ -169,8 +169,8 @@ impl AnyValues {
 
 /// The elements for which `keep`, called with the position and equality to `zero`, is true.
 fn filtered<T: PartialEq>(values: Vec<T>, zero: T, mut keep: impl FnMut(usize, bool) -> bool) -> Vec<T> {
-    let kept = values.into_iter().enumerate().filter(|(position, value)| keep(*position, *value == zero));
-    kept.map(|(_, value)| value).collect()
+    let elements = values.into_iter().enumerate();
+    elements.filter(|(position, value)| keep(*position, *value == zero)).map(|(_, value)| value).collect()
 }
 
 /// Integers that a type of values does not represent.

@@ -97,7 +97,7 @@ impl Decoder {
     /// [`Error::File`] if some are missing, or the last ones are not sound; those of `reserve`.
     pub fn finish(self, reserve: &mut Reserve<'_>) -> Result<Decoded> {
         match self.0 {
-            Kind::Npz(archive) => archive.finish(),
+            Kind::Npz(archive) => archive.finish(reserve),
             Kind::Dense(array) => array.finish().map(Decoded::Sparse),
             Kind::Text(text) => text.finish(reserve).map(|(matrix, rounded)| Decoded::Text(matrix, rounded)),
         }

@@ -13,7 +13,7 @@ pub struct Claim {
     pub rows: usize,
     /// The number of columns.
     pub cols: usize,
-    /// The number of stored entries, before mirroring; of a dense array, of elements.
+    /// The number of stored entries, before mirroring; of a dense array, of blocks and of diagonals, of elements.
     pub stored: usize,
 }
 
@@ -49,7 +49,8 @@ impl MatrixFile {
     }
 
     /// The numbers of entries and of offsets that the arrays of the file claim, of a matrix or of a batch. Offsets are
-    /// those of rows (CSR), columns (CSC) and members; other files have none.
+    /// those of rows (CSR), columns (CSC) and members, and with them the indices of blocks (BSR) and diagonals (DIA);
+    /// other files have none.
     ///
     /// ```
     /// use sparse_core::BatchCsr;
@@ -134,6 +135,9 @@ impl MatrixFile {
     pub fn duplicates_among(&self, nnz: usize, diagonal: usize) -> Result<usize> {
         let (stored, distinct) = match &self.source {
             Source::Npy(_) => return Ok(0),
+            Source::Npz(bytes) if npz::has_diagonals(bytes).map_err(|reason| self.error(reason))? => {
+                return Ok(0);
+            }
             Source::Npz(_) | Source::Parts(_) => (self.claim()?.stored, nnz),
             Source::MatrixMarket(text) => {
                 let header = matrix_market::header_of(self.text(text))?;

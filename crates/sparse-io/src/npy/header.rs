@@ -69,6 +69,11 @@ impl Header {
         }
     }
 
+    /// An error unless the array has one dimension.
+    pub(super) fn check_one_dimension(&self) -> Result<(), String> {
+        check_one_dimension(&self.shape)
+    }
+
     /// An error unless `found` bytes of data are as many as the header claims.
     pub(super) fn check_length(&self, found: usize) -> Result<(), String> {
         let claimed = self.data_bytes()?;
@@ -105,6 +110,14 @@ impl Header {
                 show_shape(&self.shape)
             )
         })
+    }
+}
+
+/// An error unless an array of this shape has one dimension.
+pub(super) fn check_one_dimension(shape: &[usize]) -> Result<(), String> {
+    match shape.len() {
+        1 => Ok(()),
+        others => Err(format!("the array has {others} dimensions, not one")),
     }
 }
 

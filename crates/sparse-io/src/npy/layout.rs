@@ -69,6 +69,11 @@ pub(crate) fn matrix_size(bytes: &[u8]) -> Result<(usize, usize, usize), String>
     Ok((rows, cols, header.elements()?))
 }
 
+/// The extents of an array, from its header alone.
+pub(crate) fn extents(bytes: &[u8]) -> Result<Vec<usize>, String> {
+    Ok(Header::parse(bytes)?.0.shape)
+}
+
 /// The number of elements of an array, from its header alone.
 pub(crate) fn element_count(bytes: &[u8]) -> Result<usize, String> {
     Header::parse(bytes)?.0.elements()

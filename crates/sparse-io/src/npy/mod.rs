@@ -16,7 +16,7 @@ pub use mapped::MappedArray;
 pub use write::{header, write, write_index_rows, write_indices};
 
 pub(crate) use header::HEADER_BYTES;
-pub(crate) use layout::{element_count, holds_integers, matrix_size, value_type, vector_length};
+pub(crate) use layout::{element_count, extents, holds_integers, matrix_size, value_type, vector_length};
 pub(crate) use raw::RawArray;
 pub(crate) use stream::{ArrayDecoder, DenseDecoder, Elements};
 pub(crate) use write::{
@@ -25,7 +25,7 @@ pub(crate) use write::{
 
 use crate::any::{AnyValues, RoundedIntegers};
 use crate::source::open;
-use header::Header;
+use header::{Header, check_one_dimension};
 use sparse_core::{DType, Dense, Error, Order, Result, Scalar};
 use std::io::Read;
 use std::path::Path;
@@ -69,6 +69,12 @@ impl NpyArray {
             }
         };
         Dense::new(self.values.into_typed()?, rows, cols, self.order)
+    }
+
+    /// The elements of a 1-D array.
+    pub(crate) fn into_vector(self) -> Result<AnyValues, String> {
+        check_one_dimension(&self.shape)?;
+        Ok(self.values)
     }
 }
 

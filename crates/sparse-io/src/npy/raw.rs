@@ -3,7 +3,6 @@
 use super::element::Element;
 use super::header::{HEADER_BYTES, Header, show_shape};
 use crate::any::{AnyIndices, AnyValues};
-use sparse_core::Order;
 use std::borrow::Cow;
 use std::io::{self, Read};
 use std::ops::Range;
@@ -66,16 +65,6 @@ impl<'a> RawArray<'a> {
         Self { data: data.into(), ..self }
     }
 
-    /// The extents.
-    pub(crate) fn shape(&self) -> &[usize] {
-        &self.header.shape
-    }
-
-    /// The order of the elements.
-    pub(crate) fn order(&self) -> Order {
-        self.header.order
-    }
-
     /// The elements, as values.
     pub(crate) fn values(&self) -> Result<AnyValues, String> {
         let element = Element::parse(&self.header.descr)?;
@@ -85,9 +74,7 @@ impl<'a> RawArray<'a> {
 
     /// The elements of a 1-D array, as indices.
     pub(crate) fn indices(&self) -> Result<AnyIndices, String> {
-        if self.header.shape.len() != 1 {
-            return Err(format!("the array has {} dimensions, not one", self.header.shape.len()));
-        }
+        self.header.check_one_dimension()?;
         let element = Element::parse(&self.header.descr)?;
         self.check_length()?;
         let other = || format!("the type is `{}`, neither int32 nor int64", self.header.descr);

@@ -1,5 +1,6 @@
 //! Decoding of `.npy` arrays from their bytes as they come.
 
+use super::NpyArray;
 use super::element::Element;
 use super::header::{HEADER_BYTES, Header, show_shape};
 use crate::any::{AnyIndices, AnyValues};
@@ -56,14 +57,16 @@ fn too_long(header: &Header, claimed: usize) -> sparse_core::Error {
     wrong(format!("shape {shape} needs {claimed} bytes, but more follow the header"))
 }
 
-/// The elements of a 1-D array.
+/// The elements of an array.
 #[derive(Debug)]
 pub(crate) enum Elements {
-    Values(AnyValues),
+    /// Of any shape.
+    Values(NpyArray),
+    /// Of one dimension.
     Indices(AnyIndices),
 }
 
-/// Decodes a 1-D array of a file.
+/// Decodes an array of a file: of indices, if it is 1-D, or of values.
 #[derive(Debug)]
 pub(crate) struct ArrayDecoder {
     are_indices: bool,
@@ -104,15 +107,14 @@ impl ArrayDecoder {
 
     fn begin(&mut self, reserve: &mut Reserve<'_>) -> Result<&mut Body> {
         let (header, data) = Header::parse(&self.head).map_err(wrong)?;
-        if header.shape.len() != 1 {
-            return Err(wrong(format!("the array has {} dimensions, not one", header.shape.len())));
-        }
         let element = Element::parse(&header.descr).map_err(wrong)?;
         let elements = if self.are_indices {
+            header.check_one_dimension().map_err(wrong)?;
             let other = || wrong(format!("the type is `{}`, neither int32 nor int64", header.descr));
             Elements::Indices(element.indices(&[]).ok_or_else(other)?)
         } else {
-            Elements::Values(element.values(&[]))
+            let (shape, order, values) = (header.shape.clone(), header.order, element.values(&[]));
+            Elements::Values(NpyArray { shape, order, values })
         };
         let claimed = header.data_bytes().map_err(wrong)? / element.bytes();
         let body = Body { whole: WholeElements::new(element), header, element, elements, claimed };
@@ -169,14 +171,14 @@ impl Body {
 impl Elements {
     fn len(&self) -> usize {
         match self {
-            Self::Values(values) => values.len(),
+            Self::Values(array) => array.values.len(),
             Self::Indices(indices) => indices.len(),
         }
     }
 
     fn grow(&mut self, more: usize, most: usize, reserve: &mut Reserve<'_>) -> Result<()> {
         match self {
-            Self::Values(values) => values.grow(more, most, reserve),
+            Self::Values(array) => array.values.grow(more, most, reserve),
             Self::Indices(indices) => indices.grow(more, most, reserve),
         }
     }
@@ -184,7 +186,7 @@ impl Elements {
     /// The capacity, in elements.
     fn capacity(&self) -> usize {
         match self {
-            Self::Values(values) => values.capacity(),
+            Self::Values(array) => array.values.capacity(),
             Self::Indices(indices) => indices.capacity(),
         }
     }
@@ -193,7 +195,7 @@ impl Elements {
     fn append(&mut self, element: Element, bytes: &[u8]) {
         for block in bytes.chunks(BLOCK_BYTES / element.bytes() * element.bytes()) {
             match self {
-                Self::Values(values) => element.append_values(values, block),
+                Self::Values(array) => element.append_values(&mut array.values, block),
                 Self::Indices(indices) => element.append_indices(indices, block),
             }
         }

@@ -31,7 +31,7 @@ impl NpzFormat {
             other => {
                 let name = other.escape_ascii();
                 Err(format!(
-                    "`{name}` is none of csr, csc, coo; SciPy converts it: save_npz(file, load_npz(file).tocsr())"
+                    "`{name}` is none of csr, csc, coo, bsr, dia; SciPy converts it: save_npz(file, load_npz(file).tocsr())"
                 ))
             }
         }

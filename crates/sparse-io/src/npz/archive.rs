@@ -1,7 +1,7 @@
 //! A zip file of arrays.
 
 use crate::any::{AnyIndices, AnyValues};
-use crate::npy::{self, ArrayDecoder, Elements, RawArray};
+use crate::npy::{self, ArrayDecoder, Elements, NpyArray, RawArray};
 use crate::signature::what_it_is;
 use crate::source::expansion_limit;
 use crate::stream::wrong;
@@ -59,10 +59,15 @@ impl<R: Read + Seek> Archive<R> {
         }
     }
 
-    /// The array `data`.
+    /// The array `data` of one dimension.
     pub(super) fn values(&mut self) -> Result<AnyValues, String> {
+        self.data()?.into_vector().map_err(|reason| format!("`data`: {reason}"))
+    }
+
+    /// The array `data` of any shape.
+    pub(super) fn data(&mut self) -> Result<NpyArray, String> {
         match self.decode("data", false)? {
-            Elements::Values(values) => Ok(values),
+            Elements::Values(array) => Ok(array),
             Elements::Indices(_) => Err("`data` has indices where values are needed".into()),
         }
     }
@@ -80,6 +85,11 @@ impl<R: Read + Seek> Archive<R> {
         npy::vector_length(&self.head(key)?).map_err(|reason| format!("`{key}`: {reason}"))
     }
 
+    /// The extents that the array `key` claims.
+    pub(super) fn extents(&mut self, key: &str) -> Result<Vec<usize>, String> {
+        npy::extents(&self.head(key)?).map_err(|reason| format!("`{key}`: {reason}"))
+    }
+
     /// The number of elements that the array `key` of any shape claims.
     pub(super) fn elements(&mut self, key: &str) -> Result<usize, String> {
         npy::element_count(&self.head(key)?).map_err(|reason| format!("`{key}`: {reason}"))
@@ -88,10 +98,7 @@ impl<R: Read + Seek> Archive<R> {
     /// Fails unless each array claims the given number of elements, which `matrix` needs.
     pub(super) fn check_lengths(&mut self, matrix: &str, lengths: &[(&str, usize)]) -> Result<(), String> {
         for &(key, needed) in lengths {
-            let found = self.length(key)?;
-            if found != needed {
-                return Err(format!("`{key}` has {found} elements where {matrix} needs {needed}"));
-            }
+            check_length(matrix, (key, self.length(key)?), needed)?;
         }
         Ok(())
     }
@@ -124,7 +131,16 @@ impl<R: Read + Seek> Archive<R> {
     }
 }
 
-/// The elements of a 1-D array in a file, converted block by block as they are read, in at most `limit` bytes.
+/// Fails unless the array `key` has as many elements as `matrix` needs.
+pub(super) fn check_length(matrix: &str, (key, found): (&str, usize), needed: usize) -> Result<(), String> {
+    if found == needed {
+        Ok(())
+    } else {
+        Err(format!("`{key}` has {found} elements where {matrix} needs {needed}"))
+    }
+}
+
+/// The elements of an array in a file, converted block by block as they are read, in at most `limit` bytes.
 fn decoded(mut file: impl Read, are_indices: bool, limit: usize) -> Result<Elements> {
     let mut left = limit;
     let mut reserve = |bytes| {

@@ -150,11 +150,20 @@ pub(crate) fn claim(bytes: &[u8]) -> Result<(usize, usize, usize), String> {
     Ok((rows, cols, archive.elements("data")?))
 }
 
-/// Entries and offsets of the matrix or the batch in a file.
+/// True if a file has a matrix in diagonals, of which each coordinate is in at most one.
+pub(crate) fn has_diagonals(bytes: &[u8]) -> Result<bool, String> {
+    Ok(Expanded::of(&mut Archive::open(bytes)?)? == Some(Expanded::Dia))
+}
+
+/// Entries of the matrix or the batch in a file, and offsets; with these the indices of blocks and of diagonals.
 pub(crate) fn claimed_lengths(bytes: &[u8]) -> Result<(usize, usize), String> {
     let mut archive = Archive::open(bytes)?;
     let mut offsets = 0_usize;
-    for key in ["indptr", "member_ptr"] {
+    let keys: &[_] = match Expanded::of(&mut archive)? {
+        Some(_) => &["indptr", "indices", "offsets"],
+        None => &["indptr", "member_ptr"],
+    };
+    for key in keys {
         if archive.has(key) {
             offsets = offsets.saturating_add(archive.length(key)?);
         }

@@ -1,6 +1,6 @@
 //! CSR matrices whose rows are read from a file without its other rows in memory.
 
-use super::{Archive, NpzFormat, described};
+use super::{Archive, Expanded, NpzFormat, described};
 use crate::any::{AnyIndices, AnyValues};
 use crate::npy::{self, RawArray};
 use sparse_core::{DType, Error, Result};
@@ -31,10 +31,16 @@ impl CsrFile {
     pub(crate) fn open(path: &Path) -> Result<Self> {
         let mut archive = archive_of(path)?;
         let error = |reason| file_error(path, reason);
+        let unsupported = |format| {
+            let reason = "the rows of csr alone can be read apart; SciPy converts it: save_npz(file, load_npz(file).tocsr())";
+            Error::unsupported(format_args!("{}: {format}", path.display()), reason)
+        };
+        if let Some(format) = Expanded::of(&mut archive).map_err(error)? {
+            return Err(unsupported(format.name()));
+        }
         let (format, [rows, cols]) = described(&mut archive).map_err(error)?;
         if format != NpzFormat::Csr {
-            let reason = "the rows of csr alone can be read apart";
-            return Err(Error::unsupported(format_args!("{}: {}", path.display(), format.name()), reason));
+            return Err(unsupported(format.name()));
         }
         let head = archive.head("data").map_err(error)?;
         Ok(Self {

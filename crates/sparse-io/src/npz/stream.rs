@@ -3,10 +3,10 @@
 //! The files of a zip archive follow each other, each behind a header with its length and checksum, and a directory
 //! follows. Archives that were written to a pipe have the lengths after the files instead, and are not decoded here.
 
-use super::archive::extents;
-use super::{AnyBatch, AnySparse, DESCRIPTION_BYTES, NpzFormat, batch};
+use super::archive::{check_length, extents};
+use super::{AnyBatch, AnySparse, DESCRIPTION_BYTES, Expanded, NpzFormat, batch, expanded};
 use crate::any::{AnyIndices, AnyValues};
-use crate::npy::{ArrayDecoder, Elements, HEADER_BYTES, RawArray};
+use crate::npy::{ArrayDecoder, Elements, HEADER_BYTES, NpyArray, RawArray};
 use crate::stream::{Decoded, Reserve, wrong};
 use crc32fast::Hasher;
 use flate2::{Decompress, FlushDecompress, Status};
@@ -135,11 +135,14 @@ impl NpzDecoder {
     }
 
     /// The matrix or the batch.
-    pub(crate) fn finish(mut self) -> Result<Decoded> {
+    pub(crate) fn finish(mut self, reserve: &mut Reserve<'_>) -> Result<Decoded> {
         if !matches!(self.state, State::Directory) {
             return Err(wrong("the archive ends before its directory"));
         }
         let format = self.description("format", |array| Ok(array.text()?.into_owned()))?;
+        if let Some(format) = Expanded::from_name(&format) {
+            return self.expand(format, reserve).map(Decoded::Sparse);
+        }
         match batch::format_of(&format) {
             Some(format) => {
                 let [count, rows, cols] = self.shape()?;
@@ -168,6 +171,21 @@ impl NpzDecoder {
         }
     }
 
+    /// The matrix in blocks or diagonals, as coordinates.
+    fn expand(&mut self, format: Expanded, reserve: &mut Reserve<'_>) -> Result<AnySparse> {
+        let (shape, data) = (self.shape()?, self.data()?);
+        let lengths = format.index_lengths(shape, &data.shape).map_err(wrong)?;
+        let matrix = format.describe(shape, &data.shape);
+        let mut indices = vec![];
+        for &(key, needed) in &lengths {
+            let array = self.indices(key)?;
+            check_length(&matrix, (key, array.len()), needed).map_err(wrong)?;
+            indices.push(array);
+        }
+        reserve(expanded::bytes(data.values.len(), &lengths))?;
+        format.expand(shape, data, indices).map_err(wrong)
+    }
+
     fn description<T>(
         &mut self,
         key: &str,
@@ -190,8 +208,12 @@ impl NpzDecoder {
     }
 
     fn values(&mut self) -> Result<AnyValues> {
+        self.data()?.into_vector().map_err(|reason| wrong(format!("`data`: {reason}")))
+    }
+
+    fn data(&mut self) -> Result<NpyArray> {
         match self.arrays.remove("data") {
-            Some(Array::Elements(Elements::Values(values))) => Ok(values),
+            Some(Array::Elements(Elements::Values(array))) => Ok(array),
             _ => Err(missing("data")),
         }
     }
@@ -289,7 +311,9 @@ impl File {
         let array = match &*about.key {
             "format" | "shape" => ArrayState::Description(vec![]),
             "data" => ArrayState::Array(ArrayDecoder::new(false)),
-            "indptr" | "indices" | "row" | "col" | "member_ptr" => ArrayState::Array(ArrayDecoder::new(true)),
+            "indptr" | "indices" | "row" | "col" | "offsets" | "member_ptr" => {
+                ArrayState::Array(ArrayDecoder::new(true))
+            }
             _ => ArrayState::Skipped,
         };
         let inflate = about.is_deflated.then(|| Inflate {

@@ -280,7 +280,7 @@ fn members_of_archives_must_fit_together() {
     <memory>: `data`: shape (2,) needs 16 bytes, but more follow the header
     <memory>: `data`: shape (1, 2) is not that of a vector
     <memory>: `shape`: shape (1, 2) needs 16 bytes, but more follow the header
-    <memory>: `format`: `lil` is none of csr, csc, coo; SciPy converts it: save_npz(file, load_npz(file).tocsr())
+    <memory>: `format`: `lil` is none of csr, csc, coo, bsr, dia; SciPy converts it: save_npz(file, load_npz(file).tocsr())
     <memory>: `data`: the type is `<f16`, none of bool, (u)int8 to (u)int64, float16, float32, float64, complex64, complex128; NumPy converts it: .astype("float64")
     "#);
     let folder = tempfile::tempdir().unwrap();
