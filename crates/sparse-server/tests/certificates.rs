@@ -161,7 +161,7 @@ fn servers_refuse_clients_that_cannot_show_who_they_are() {
         (stranger.sign("unknown", None, VALID), "UnknownCA"),
         (authority.sign("late", None, EXPIRED), "CertificateExpired"),
         (server, "UnsupportedCertificate"),
-        ((known.0.clone(), authority.sign("next", None, VALID).1), ""),
+        ((known.0.clone(), authority.sign("next", None, VALID).1), "KeyMismatch"),
     ] {
         let refused = refusal(&with(&lab, pair));
         assert!(refused.contains(reason), "{refused}");

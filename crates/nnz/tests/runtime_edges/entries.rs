@@ -118,7 +118,7 @@ fn values_leave_the_pattern_and_come_back() {
         plan.run(1.0, &roots, &x, 0.0, &mut y).unwrap(); // the pattern is the same
     }
     let error = csr.map_values(f32::abs).unwrap_err().to_string();
-    assert_eq!(error, "to_vec: x is f64; x as f32 would fit");
+    assert_eq!(error, "map_values: the values are f64, the function is of f32");
     let error = csr.to_format(Format::Ell).unwrap().values().unwrap_err().to_string();
     assert!(error.starts_with("values of ell is not supported"), "{error}");
 }

@@ -208,7 +208,8 @@ pub trait SemiringProducts: Backend<Space = Host> {
 
     /// [`semiring_spmm`](Self::semiring_spmm) of an A with values of any type, such as elements of a finite field: the
     /// pattern of a CSR matrix, and a value for each entry in the order of the entries. The matrix's own values are not
-    /// read.
+    /// read. A pattern does not tell its axis: that of a CSC matrix A is taken as the pattern of Aᵀ in CSR, and then
+    /// C = Aᵀ·B.
     ///
     /// ```
     /// use sparse_core::op::{Semiring, SemiringProducts};

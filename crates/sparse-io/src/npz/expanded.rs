@@ -67,8 +67,8 @@ impl Expanded {
         self.expand(shape, data, indices?)
     }
 
-    /// The arrays of indices in the order in which [`expand`](Self::expand) takes them, each with the length that `data`
-    /// of this shape needs.
+    /// The arrays of indices in the order in which [`expand`](Self::expand) takes them, each with the length that
+    /// `data` of this shape needs.
     pub(super) fn index_lengths(
         self,
         [rows, cols]: [usize; 2],

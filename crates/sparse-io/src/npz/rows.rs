@@ -32,7 +32,8 @@ impl CsrFile {
         let mut archive = archive_of(path)?;
         let error = |reason| file_error(path, reason);
         let unsupported = |format| {
-            let reason = "the rows of csr alone can be read apart; SciPy converts it: save_npz(file, load_npz(file).tocsr())";
+            let reason = "the rows of csr alone can be read apart; SciPy converts it: \
+                          save_npz(file, load_npz(file).tocsr())";
             Error::unsupported(format_args!("{}: {format}", path.display()), reason)
         };
         if let Some(format) = Expanded::of(&mut archive).map_err(error)? {

@@ -25,6 +25,7 @@ pub(crate) trait Layer<S: AsyncWrite + Unpin> {
         written
     }
 
+    /// Shuts down the stream.
     fn poll_shutdown(&mut self, stream: &mut S, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         Pin::new(stream).poll_shutdown(context)
     }

@@ -1,9 +1,9 @@
-//! What HTTP leaves to the server to check in the header of a request (RFC 9112): a proxy in front of it, and the server,
-//! must not understand a request in two ways.
+//! Checks of a request's header that HTTP leaves to the server (RFC 9112): a proxy in front of it, and the server, must
+//! not understand a request in two ways.
 
 use crate::problem::Problem;
 use axum::extract::Request;
-use axum::http::uri::Authority;
+use axum::http::uri::{Authority, Scheme};
 use axum::http::{HeaderMap, HeaderValue, Uri, Version, header};
 use axum::middleware::Next;
 use axum::response::Response;
@@ -15,26 +15,41 @@ pub(crate) async fn check(request: Request, next: Next) -> Result<Response, Prob
     Ok(next.run(request).await)
 }
 
-/// Fails unless there is one `Host`, with the host of an address that has one. In HTTP/1.0 there may be none.
+/// Fails unless there is one `Host`, with the host and the port of an address that has these. It may be empty if the
+/// address has none. In HTTP/1.0 there may be none.
 pub(crate) fn check_host(version: Version, address: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
     let mut hosts = headers.get_all(header::HOST).iter();
-    let host = match (hosts.next(), hosts.next()) {
-        (None, _) if version < Version::HTTP_11 => return Ok(()),
-        (Some(host), None) => authority(host),
-        _ => None,
+    let is_sound = match (hosts.next(), hosts.next(), address.authority()) {
+        (None, ..) => version < Version::HTTP_11,
+        (Some(host), None, None) => host.is_empty() || authority(host).is_some(),
+        (Some(host), None, Some(target)) => authority(host).is_some_and(|host| {
+            let default = if address.scheme() == Some(&Scheme::HTTPS) { 443 } else { 80 };
+            host.host().eq_ignore_ascii_case(target.host())
+                && port(&host, default).is_some_and(|found| Some(found) == port(target, default))
+        }),
+        _ => false,
     };
     let needed = || {
         Problem::bad_request(
             "one header `Host: NAME`, or NAME:PORT, is needed, as in the address if that has one",
         )
     };
-    let host = host.ok_or_else(needed)?;
-    if address.authority().is_none_or(|other| *other == host) { Ok(()) } else { Err(needed()) }
+    is_sound.then_some(()).ok_or_else(needed)
 }
 
 fn authority(host: &HeaderValue) -> Option<Authority> {
     let authority: Authority = host.to_str().ok()?.parse().ok()?;
     (!authority.as_str().contains('@')).then_some(authority)
+}
+
+/// The port, which is `default` where none is named; none if it is no number of a port.
+fn port(authority: &Authority, default: u16) -> Option<u16> {
+    let text = authority.as_str();
+    let host_and_port = text.rsplit_once('@').map_or(text, |(_, rest)| rest);
+    match host_and_port.strip_prefix(authority.host())?.strip_prefix(':') {
+        None | Some("") => Some(default),
+        Some(port) => port.parse().ok(),
+    }
 }
 
 /// Fails for a body in another coding than chunks. With a `Content-Length` beside it hyper ends the connection after the

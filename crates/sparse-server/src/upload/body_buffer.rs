@@ -7,24 +7,24 @@ use std::ops::Deref;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Bytes of a small buffer, which each body may have, however many there are.
-const SMALL: usize = 64 << 10;
+pub(super) const SMALL_BUFFER_BYTES: usize = 64 << 10;
 
 /// Bytes of the large buffers of all bodies of this process. Before there was a limit, 900 clients that paused after
 /// 1 MB each took 1.4 GB.
-const MOST: usize = 32 << 20;
+const LARGE_BUFFER_BYTES: usize = 32 << 20;
 
-static LARGE_BUFFERS: Counter = Counter { bytes: AtomicUsize::new(0), most: MOST };
+static LARGE_BUFFERS: Counter = Counter { bytes: AtomicUsize::new(0), capacity: LARGE_BUFFER_BYTES };
 
 #[derive(Debug)]
 struct Counter {
     bytes: AtomicUsize,
-    most: usize,
+    capacity: usize,
 }
 
 impl Counter {
     /// Adds bytes, unless there are too many then.
     fn add(&self, more: usize) -> bool {
-        let sum = |bytes: usize| bytes.checked_add(more).filter(|sum| *sum <= self.most);
+        let sum = |bytes: usize| bytes.checked_add(more).filter(|sum| *sum <= self.capacity);
         self.bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, sum).is_ok()
     }
 
@@ -54,13 +54,14 @@ impl BodyBuffer {
     }
 
     /// Appends bytes and returns true, or false if they are too many.
+    #[must_use]
     pub(super) fn push(&mut self, more: &[u8]) -> bool {
         let length = self.bytes.len() + more.len();
-        if length > self.limit || (length > SMALL && !self.is_large()) {
+        if length > self.limit || (length > SMALL_BUFFER_BYTES && !self.is_large()) {
             return false;
         }
         // A buffer that grows by itself is copied, and may be twice as long.
-        let capacity = if self.counted > 0 { self.limit } else { self.limit.min(SMALL) };
+        let capacity = if self.counted > 0 { self.limit } else { self.limit.min(SMALL_BUFFER_BYTES) };
         self.bytes.reserve_exact(capacity - self.bytes.len());
         self.bytes.extend_from_slice(more);
         true
@@ -81,11 +82,6 @@ impl BodyBuffer {
         self.counter.remove(self.counted.saturating_sub(self.limit));
         self.counted = self.counted.min(self.limit);
         self.bytes.shrink_to(self.limit);
-    }
-
-    /// The bytes, which are not counted any more.
-    pub(super) fn into_vec(mut self) -> Vec<u8> {
-        std::mem::take(&mut self.bytes)
     }
 }
 
@@ -119,25 +115,34 @@ impl Drop for BodyBuffer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use axum::body::Bytes;
 
     #[test]
     fn large_buffers_are_counted_and_small_ones_are_always_there() {
-        const LARGE: usize = 4 * SMALL;
-        let counter: &Counter = Box::leak(Box::new(Counter { bytes: AtomicUsize::new(0), most: 2 * LARGE }));
+        const LARGE: usize = 4 * SMALL_BUFFER_BYTES;
+        let counter: &Counter =
+            Box::leak(Box::new(Counter { bytes: AtomicUsize::new(0), capacity: 2 * LARGE }));
         let counted = || counter.bytes.load(Ordering::Relaxed);
         let new = || BodyBuffer::with_counter(LARGE, counter);
-        let part = vec![7; SMALL];
+        let part = vec![7; SMALL_BUFFER_BYTES];
         let fill = |buffer: &mut BodyBuffer| (0..9).take_while(|_| buffer.push(&part)).count();
         let [mut first, mut second, mut third] = [new(), new(), new()];
         assert_eq!([&mut first, &mut second, &mut third].map(fill), [4, 4, 1]);
-        assert_eq!((counted(), third.len()), (2 * LARGE, SMALL));
+        assert_eq!((counted(), third.len()), (2 * LARGE, SMALL_BUFFER_BYTES));
 
         // It becomes a buffer of parts, and the other one is gone.
         first.clear(LARGE / 2);
         assert_eq!((counted(), fill(&mut first), fill(&mut third)), (LARGE + LARGE / 2, 2, 0));
         drop(second);
         assert_eq!((fill(&mut third), counted()), (3, LARGE + LARGE / 2));
-        assert_eq!((third.into_vec().len(), counted()), (LARGE, LARGE / 2));
+
+        // The bytes are counted until the last user of them is gone.
+        let bytes = Bytes::from_owner(third);
+        let part = bytes.slice(1..);
+        drop(bytes);
+        assert_eq!((part.len(), counted()), (LARGE - 1, LARGE + LARGE / 2));
+        drop(part);
+        assert_eq!(counted(), LARGE / 2);
         drop(first);
         assert_eq!(counted(), 0);
     }

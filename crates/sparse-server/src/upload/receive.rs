@@ -1,7 +1,7 @@
 //! Reception of bodies: in memory while they are small, then in a file or a decoder. What is only copied to an array is
 //! copied from the connection's buffer; anything else goes to a thread, one part while the next one comes.
 
-use super::body_buffer::BodyBuffer;
+use super::body_buffer::{BodyBuffer, SMALL_BUFFER_BYTES};
 use super::decoding::Decoding;
 use super::encoding::{Compressed, Encoding};
 use super::sink::{IN_MEMORY, Sink, new_file};
@@ -139,10 +139,13 @@ impl Progress {
                 if first.push(&data) {
                     return Ok(Self::Memory(first));
                 }
-                first.push(&data.split_to(HEAD_BYTES.saturating_sub(first.len()).min(data.len())));
+                const { assert!(HEAD_BYTES <= SMALL_BUFFER_BYTES) }
+                if !first.push(&data.split_to(HEAD_BYTES.saturating_sub(first.len()).min(data.len()))) {
+                    return Err(Problem::internal("the first bytes of a body do not fit its buffer"));
+                }
                 match open(&first)? {
                     Sink::Decoding(decoding) if decoding.copies() => {
-                        let decoding = pushed(decoding, first.into_vec().into()).await?;
+                        let decoding = pushed(decoding, Bytes::from_owner(first)).await?;
                         Self::Copying(copied(decoding, data).await?)
                     }
                     sink => Self::Writing(write(sink, first, data), BodyBuffer::new(PART)),

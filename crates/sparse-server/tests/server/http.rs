@@ -1,9 +1,9 @@
-//! What HTTP asks of a server, on sockets: headers that two programs may understand in two ways, and bodies that pause.
+//! HTTP on sockets: headers that two programs may understand in two ways, and bodies that pause.
 
 use super::common::{MTX, NPY, NPZ, Response, Running, mtx, npy, read};
 use super::matrix;
 use sparse_server::{Config, Scope, new_token};
-use std::io::Write;
+use std::io::{Cursor, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
@@ -29,7 +29,8 @@ fn requests_that_may_be_understood_in_two_ways_are_refused() {
         (host.clone(), 200),
         ("HOST: some-name_1.example:80\r\n".into(), 200),
         (String::new(), 400),
-        ("Host:\r\n".into(), 400),
+        ("Host:\r\n".into(), 200),
+        ("Host:\r\nHost:\r\n".into(), 400),
         ("Host: a b\r\n".into(), 400),
         ("Host: a/b\r\n".into(), 400),
         ("Host: user@a\r\n".into(), 400),
@@ -43,6 +44,20 @@ fn requests_that_may_be_understood_in_two_ways_are_refused() {
     assert_eq!(status("GET /livez HTTP/1.0\r\n"), 200);
     let absolute = |other: &str| status(&format!("GET http://{other}/livez HTTP/1.1\r\n{host}"));
     assert_eq!((absolute(&server.address.to_string()), absolute("other.example")), (200, 400));
+    for (target, host, expected) in [
+        ("http://a.example", "A.EXAMPLE:80", 200),
+        ("http://user:secret@a.example:80", "a.example", 200),
+        ("http://a.example:", "a.example", 200),
+        ("http://[::1]:80", "[::1]", 200),
+        ("https://a.example:443", "a.example", 200),
+        ("https://a.example:80", "a.example", 400),
+        ("http://a.example:81", "a.example", 400),
+        ("http://a.example@b.example", "a.example", 400),
+        ("http://a.example", "", 400),
+    ] {
+        let found = status(&format!("GET {target}/livez HTTP/1.1\r\nHost: {host}\r\n"));
+        assert_eq!(found, expected, "{target} {host}");
+    }
 
     let body = String::from_utf8(matrix()).unwrap();
     let chunk = format!("{:x}\r\n{body}\r\n0\r\n\r\n", body.len());
@@ -77,6 +92,46 @@ fn requests_that_may_be_understood_in_two_ways_are_refused() {
     }
 }
 
+/// An `.npz` body of SciPy's with these arrays.
+fn archive(format: &str, shape: [usize; 2], arrays: &[(&str, Vec<u8>)]) -> Vec<u8> {
+    let name = [
+        b"\x93NUMPY\x01\x00\x36\x00{'descr': '|S3', 'fortran_order': False, 'shape': ()}\n",
+        format.as_bytes(),
+    ];
+    let described = [("format", name.concat()), ("shape", int64s(&shape))];
+    let mut zip = zip::ZipWriter::new(Cursor::new(vec![]));
+    for (key, bytes) in described.iter().chain(arrays) {
+        let options =
+            zip::write::SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
+        zip.start_file(format!("{key}.npy"), options).unwrap();
+        zip.write_all(bytes).unwrap();
+    }
+    zip.finish().unwrap().into_inner()
+}
+
+/// An `.npy` array of 64-bit integers.
+fn int64s(values: &[usize]) -> Vec<u8> {
+    let values: Vec<_> = values.iter().map(|&value| value as i64).collect();
+    let file = tempfile::NamedTempFile::new().unwrap();
+    nnz::io::npy::write_indices(file.path(), &values).unwrap();
+    std::fs::read(file.path()).unwrap()
+}
+
+/// `.npz` bodies of `count` entries in diagonals (DIA) and in blocks of 2 x 2 (BSR).
+fn diagonals_and_blocks(count: usize) -> [Vec<u8>; 2] {
+    let blocks = count / 4;
+    let values = |shape: &[usize]| ("data", npy(shape, &vec![2.0; count]));
+    let offsets: Vec<_> = (0..=blocks).collect();
+    [
+        archive("dia", [count, count], &[("offsets", int64s(&[0])), values(&[1, count])]),
+        archive(
+            "bsr",
+            [2 * blocks, 2 * blocks],
+            &[("indptr", int64s(&offsets)), ("indices", int64s(&offsets[..blocks])), values(&[blocks, 2, 2])],
+        ),
+    ]
+}
+
 #[test]
 fn bodies_are_taken_as_they_are_once_many_others_fill_the_buffers() {
     let data = tempfile::tempdir().unwrap();
@@ -97,7 +152,7 @@ fn bodies_are_taken_as_they_are_once_many_others_fill_the_buffers() {
     };
     let entries: Vec<_> = (0..n).map(|k| (k, k, 2.0)).collect();
     server.send("PUT /v1/matrices/a", &[MTX], &mtx(n, n, &entries)).expect(201);
-    let archive =
+    let compressed =
         server.send("GET /v1/matrices/a/data", &["Accept: application/x-npz"], &[]).expect(200).body;
     let x: Vec<f64> = (0..n).map(|k| k as f64).collect();
     let operand = npy(&[n], &x);
@@ -107,9 +162,15 @@ fn bodies_are_taken_as_they_are_once_many_others_fill_the_buffers() {
     let pausing: Vec<_> = (0..48).map(|_| start(spmv, NPY, 1 << 20, &operand[..400_000])).collect();
     std::thread::sleep(Duration::from_millis(300));
     let dense = npy(&[300, n / 300], &vec![2.0; n]);
-    for (request, media, body) in
-        [(put, MTX, mtx(n, n, &entries)), (put, NPZ, archive), (put, NPY, dense), (spmv, NPY, operand)]
-    {
+    let [diagonals, blocks] = diagonals_and_blocks(n);
+    for (request, media, body) in [
+        (put, MTX, mtx(n, n, &entries)),
+        (put, NPZ, compressed),
+        (put, NPZ, diagonals),
+        (put, NPZ, blocks),
+        (put, NPY, dense),
+        (spmv, NPY, operand),
+    ] {
         // Few bytes come first, by which no kind of file is known.
         let mut stream = start(request, media, body.len(), &body[..10]);
         std::thread::sleep(Duration::from_millis(50));
@@ -126,6 +187,10 @@ fn bodies_are_taken_as_they_are_once_many_others_fill_the_buffers() {
         }
     }
     drop(pausing);
+    for body in diagonals_and_blocks(160_000) {
+        assert!(body.len() > 1 << 20, "it does not stay in memory");
+        assert_eq!(server.send(put, &[NPZ], &body).expect(201).json()["nnz"], 160_000);
+    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Values apart from the pattern: taken out, replaced, and mapped by a function.
 
 use crate::runtime::{Matrix, Vector};
-use sparse_core::{Result, Scalar};
+use sparse_core::{Error, Result, Scalar};
 
 /// Values apart from the pattern.
 impl Matrix {
@@ -65,6 +65,10 @@ impl Matrix {
     /// [`Operands`](crate::Error::Operands) if the values are not of type `T`; else as [`values`](Self::values).
     #[doc(alias("log1p", "abs", "power", "sqrt"))]
     pub fn map_values<T: Scalar>(&self, f: impl FnMut(T) -> T) -> Result<Self> {
+        if T::DTYPE != self.dtype() {
+            let reason = format_args!("the values are {}, the function is of {}", self.dtype(), T::DTYPE);
+            return Err(Error::operands("map_values", reason));
+        }
         let values = self.values()?.to_vec::<T>()?;
         let mapped: Vec<T> = values.into_iter().map(f).collect();
         self.with_values(&Vector::from_vec(self.device(), mapped)?)
