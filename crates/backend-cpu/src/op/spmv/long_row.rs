@@ -20,6 +20,7 @@ pub(super) fn has_vectors_of_loads<S: Isa, T: Scalar, I: Index>() -> bool {
 }
 
 /// Entries by which elements of x are prefetched ahead.
+#[cfg(target_arch = "x86_64")]
 pub(super) const X_AHEAD: usize = 128;
 
 /// What a sum knows of the columns of a row.
