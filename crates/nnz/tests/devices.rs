@@ -147,7 +147,6 @@ fn run_time_types_compute_on_every_device_what_they_do_on_the_host() {
     }
 }
 
-/// Memory of each OpenCL device, here allocated by another backend, and memory of the host, together.
 #[test]
 fn solvers_take_other_values_on_every_device() {
     let host = Device::host().unwrap();
@@ -181,6 +180,31 @@ fn solvers_take_other_values_on_every_device() {
     }
 }
 
+#[test]
+fn matrices_are_stacked_where_they_are() {
+    let host = Device::host().unwrap();
+    let a = Matrix::from_typed(&host, generate::stencil_5::<f32>(4, 3).unwrap()).unwrap();
+    for format in [Format::Csr, Format::Csc] {
+        let a = a.to_format(format).unwrap();
+        let stacks = |a: &Matrix| {
+            let two = [a, a];
+            [Matrix::vstack(&two), Matrix::hstack(&two), Matrix::block_diag(&two), a.kron(a)]
+                .map(Result::unwrap)
+        };
+        for device in devices() {
+            for (there, here) in stacks(&a.to_device(&device).unwrap()).iter().zip(stacks(&a)) {
+                assert_eq!((there.device().context(), there.format()), (device.context(), format));
+                let there = there.to_device(&host).unwrap();
+                match format {
+                    Format::Csr => assert_eq!(there.downcast_ref::<Csr<f32>>(), here.downcast_ref()),
+                    _ => assert_eq!(there.downcast_ref::<Csc<f32>>(), here.downcast_ref()),
+                }
+            }
+        }
+    }
+}
+
+/// Memory of each OpenCL device, here allocated by another backend, and memory of the host, together.
 #[test]
 fn stacks_in_the_memory_of_devices_are_compressed_there() {
     let elements: Vec<f64> = (0..200).map(|k| f64::from(k % 7 / 5)).collect();

@@ -33,7 +33,7 @@ pub(crate) enum StoredFormat {
 }
 
 /// The option of commands that compute with a matrix in either of these formats.
-#[derive(Debug, Clone, Copy, Args)]
+#[derive(Debug, Clone, Copy, Default, Args)]
 pub(crate) struct ReadOptions {
     /// Format to read the matrix in [default: csr, or coo if there are too many rows or columns for csr]
     #[arg(long, value_name = "FORMAT", ignore_case = true)]

@@ -80,6 +80,10 @@ fn new_values_need_no_analysis_and_other_patterns_are_refused() {
     assert!(plan.factorize(&laplacian::<f64>()).is_ok(), "an equal pattern is the same");
     let other = Csc::<f64>::identity(63).unwrap();
     assert!(matches!(plan.factorize(&other), Err(Error::PlanMismatch { .. })));
+    let mut rows = a.indices().to_vec();
+    rows[2] += 1; // the last entry of the first column
+    let moved = Csc::<f64>::new(63, 63, a.offsets().to_vec(), rows, a.values().to_vec()).unwrap();
+    assert!(matches!(plan.factorize(&moved), Err(Error::PlanMismatch { .. })));
     a.values_mut()[0] = f64::NAN;
     let error = plan.factorize(&a).unwrap_err().to_string();
     assert!(error.ends_with("the element in row 0 and column 0 is NaN+0i"), "{error}");

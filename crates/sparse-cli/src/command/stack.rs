@@ -1,5 +1,6 @@
 //! `nnz stack`: matrices below each other, beside each other, or along a diagonal.
 
+use crate::claim;
 use crate::common_type::read_alike;
 use crate::context::Context;
 use crate::file;
@@ -24,8 +25,6 @@ pub(crate) struct Stack {
     /// File to write to: .mtx, .mtx.gz, .npz or .npy (dense); - is stdout, as .mtx
     #[arg(short = 'o', long = "out", value_name = "C")]
     out: PathBuf,
-    #[command(flatten)]
-    read: ReadOptions,
 }
 
 /// The place of a matrix in the stack.
@@ -43,7 +42,8 @@ impl Stack {
     pub(crate) fn run(self, context: &Context) -> Result<()> {
         file::check_output(&self.out)?;
         let paths: Vec<&Path> = self.matrices.iter().map(PathBuf::as_path).collect();
-        let matrices = read_alike(context, self.read, &paths)?;
+        let matrices = read_alike(context, &context.device_or_host()?, ReadOptions::default(), &paths)?;
+        matrices.iter().try_for_each(claim::check_lines)?;
         let matrices: Vec<&Matrix> = matrices.iter().collect();
         let stack = match self.along {
             Along::Rows => Matrix::vstack(&matrices),

@@ -46,9 +46,9 @@ fn authority(host: &HeaderValue) -> Option<Authority> {
 fn port(authority: &Authority, default: u16) -> Option<u16> {
     let text = authority.as_str();
     let host_and_port = text.rsplit_once('@').map_or(text, |(_, rest)| rest);
-    match host_and_port.strip_prefix(authority.host())?.strip_prefix(':') {
-        None | Some("") => Some(default),
-        Some(port) => port.parse().ok(),
+    match host_and_port.strip_prefix(authority.host())? {
+        "" | ":" => Some(default),
+        rest => rest.strip_prefix(':').filter(|port| port.bytes().all(|b| b.is_ascii_digit()))?.parse().ok(),
     }
 }
 

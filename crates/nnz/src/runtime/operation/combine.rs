@@ -11,7 +11,8 @@ use sparse_core::{Axis, Compressed, Csc, Csr, Error, Host, Index, Result, Scalar
 ///
 /// The result is CSC if all are CSC, else CSR. Entries keep their order within rows (CSR) or columns (CSC). The host
 /// computes: matrices of an accelerator are copied to it, and the result back. Indices have 64 bits where those of one
-/// matrix do, and where the result needs them.
+/// matrix do, and where the result needs them; matrices of which indices become wider have their entries sorted, and
+/// those of one coordinate added.
 impl Matrix {
     /// The matrices below each other.
     ///

@@ -222,7 +222,7 @@ impl Solver {
     /// A preconditioner of the [options](SolveOptions::preconditioner) is computed anew; one of
     /// [`solver_with`](Matrix::solver_with) stays as it is until its owner [updates](Preconditioner::update) it.
     /// [`Method::Direct`] factorizes the new values without another analysis, unless they are no longer Hermitian
-    /// positive definite. After an error the solver is that of the matrix before.
+    /// positive definite: then LU takes the place of Cholesky's factorization, and stays. After an error the solver is that of the matrix before.
     ///
     /// [`Matrix::with_values`], [`scaled`](Matrix::scaled) and [`map_values`](Matrix::map_values) give a matrix of the
     /// same pattern, one over borrowed arrays apart, which has to be [copied](Matrix::copy) first.
