@@ -193,7 +193,7 @@ fn matrices_are_stacked_where_they_are() {
         };
         for device in devices() {
             for (there, here) in stacks(&a.to_device(&device).unwrap()).iter().zip(stacks(&a)) {
-                assert_eq!((there.device().context(), there.format()), (device.context(), format));
+                assert_eq!((there.device().to_string(), there.format()), (device.to_string(), format));
                 let there = there.to_device(&host).unwrap();
                 match format {
                     Format::Csr => assert_eq!(there.downcast_ref::<Csr<f32>>(), here.downcast_ref()),
