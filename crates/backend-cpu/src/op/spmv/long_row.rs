@@ -19,18 +19,18 @@ pub(super) fn has_vectors_of_loads<S: Isa, T: Scalar, I: Index>() -> bool {
     has_kernels && !Simd::has_fast_gathers()
 }
 
-/// Entries by which elements of x are prefetched ahead.
+/// Distance in entries at which elements of x are prefetched.
 #[cfg(target_arch = "x86_64")]
 pub(super) const X_AHEAD: usize = 128;
 
-/// What a sum knows of the columns of a row.
+/// The guarantees that a sum has of the columns of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Columns {
-    /// Nothing: they are compared with the length of `x`.
+    /// None: they are compared with the length of `x`.
     Any,
     /// They are below the length of `x`.
     InRange,
-    /// They are, and those of later rows follow, whose elements of `x` are prefetched.
+    /// They are below it, and columns of later rows follow, whose elements of `x` are prefetched.
     Fetched,
 }
 
