@@ -24,10 +24,14 @@ const NVCC: &str = "NVCC";
 /// Name folders of CUDA toolkits.
 const TOOLKITS: [&str; 2] = ["CUDA_HOME", "CUDA_PATH"];
 
-/// The targets of each run of the compiler's front end. Up to sm_90 its PTX differs in little but the name of the
-/// architecture, for no kernel asks for its own; one run for each would take twice the time.
-const TARGETS: [&str; 2] =
-    ["arch=compute_75,code=[compute_75,sm_75,sm_80,sm_90]", "arch=compute_100,code=sm_100"];
+/// The targets of each run of the compiler's front end: each architecture has its own, since kernels ask for what it has
+/// (barriers in shared memory and TF32 from sm_80 on, dependent launches from sm_90 on).
+const TARGETS: [&str; 4] = [
+    "arch=compute_75,code=[compute_75,sm_75]",
+    "arch=compute_80,code=sm_80",
+    "arch=compute_90,code=sm_90",
+    "arch=compute_100,code=sm_100",
+];
 
 fn main() {
     for variable in [&[NVCC], &TOOLKITS[..]].concat() {

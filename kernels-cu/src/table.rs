@@ -71,7 +71,7 @@ pub(crate) const FILES: &[File] = kernels_core::files!(
             HEADERS,
             "csr_spmm_tensor",
             ["csr_spmm_tensor_count", "csr_spmm_tensor_fill", "csr_spmm_tensor"],
-            [F16, IDX, OFF, PACK_BYTES]
+            [TENSOR_SCALAR, IDX, OFF, PACK_BYTES]
         ),
         file!(
             "cu",

@@ -12,8 +12,8 @@ macro_rules! defines {
 defines! {
     /// The type of values.
     SCALAR: "SCALAR" = "F16" | "BF16" | "F32" | "F64" | "C32" | "C64";
-    /// The type of values, where it is half precision alone.
-    F16: "SCALAR" = "F16";
+    /// The types of values that tensor cores multiply.
+    TENSOR_SCALAR: "SCALAR" = "F16" | "F32";
     /// The type of indices.
     IDX: "IDX" = "int" | "long";
     /// The type of offsets.

@@ -35,6 +35,7 @@ impl<R: Scalar> Answer for Exact<R> {
 }
 
 /// Rows of `A·B`; the elements of B, by rows, are those of a pattern.
+#[derive(Clone)]
 pub(crate) struct Expected {
     columns: usize,
     elements: usize,
@@ -42,6 +43,8 @@ pub(crate) struct Expected {
     rows: Vec<(usize, usize)>,
     /// The sums of each of the rows, one per column.
     sums: Vec<Sum>,
+    /// Significant bits to which factors of products may be rounded; `None` if they may not be.
+    factor_bits: Option<u32>,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -64,7 +67,12 @@ impl Expected {
             let running: Vec<_> = parts.map(|part| scope.spawn(move || sums(a, b, columns, part))).collect();
             running.into_iter().flat_map(|part| part.join().unwrap_or_default()).collect()
         });
-        Self { columns, elements: a.nrows() * columns, rows, sums }
+        Self { columns, elements: a.nrows() * columns, rows, sums, factor_bits: None }
+    }
+
+    /// The same results of an algorithm that rounds factors of products to these bits, if it rounds them.
+    pub(crate) fn with_factor_bits(self, factor_bits: Option<u32>) -> Self {
+        Self { factor_bits, ..self }
     }
 }
 
@@ -79,7 +87,7 @@ impl Answer for Expected {
         for (&(row, entries), sums) in self.rows.iter().zip(self.sums.chunks(self.columns)) {
             for (col, sum) in sums.iter().enumerate() {
                 let found = found[row * self.columns + col].to_c64();
-                let bound = sum.bound::<T>(entries);
+                let bound = sum.bound::<T>(entries) + self.factor_bits.map_or(0.0, |bits| sum.rounding(bits));
                 ensure!(
                     (found - sum.value).norm() <= bound,
                     "row {row}, column {col} is {found}, which is not within {bound} of {}",
@@ -113,6 +121,12 @@ impl Sum {
         let roundoff = (0.5_f64).powi(T::PRECISION as i32);
         let steps = (entries + 2) as f64 * roundoff;
         2.0 * steps / (1.0 - steps) * self.magnitude
+    }
+
+    /// The largest error by rounding both factors of products to these bits.
+    fn rounding(self, bits: u32) -> f64 {
+        let roundoff = (0.5_f64).powi(bits as i32);
+        (2.0 + roundoff) * roundoff * self.magnitude
     }
 }
 

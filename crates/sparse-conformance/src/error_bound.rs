@@ -3,7 +3,7 @@
 use crate::scalar_properties::Arithmetic;
 use crate::triplets::Triplets;
 use sparse_core::op::Op;
-use sparse_core::{Accumulator, Scalar, c64};
+use sparse_core::{Scalar, c64};
 
 /// A value and the largest error of a result. A bound of 0 means equal, with −0 = +0.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -53,23 +53,33 @@ pub(crate) struct Sum {
     magnitude: f64,
     /// Σ of the magnitudes |re| + |im|: no part of any partial sum is larger.
     bulk: f64,
+    /// The largest error by rounding factors.
+    rounding: f64,
     entries: usize,
 }
 
 impl Sum {
-    pub(crate) const ZERO: Self = Self { value: c64::ZERO, magnitude: 0.0, bulk: 0.0, entries: 0 };
+    pub(crate) const ZERO: Self =
+        Self { value: c64::ZERO, magnitude: 0.0, bulk: 0.0, rounding: 0.0, entries: 0 };
 
-    fn add<A: Accumulator>(&mut self, a: c64, x: c64) {
-        self.value += (A::from_c64(a) * A::from_c64(x)).to_c64();
-        self.magnitude += if A::COMPLEX { modulus(a) * modulus(x) } else { (a.re * x.re).abs() };
+    /// Adds `a·x`: in complex arithmetic where values are complex, else in real.
+    fn add(&mut self, a: c64, x: c64, arithmetic: &Arithmetic) {
+        if arithmetic.complex {
+            self.value += a * x;
+            self.magnitude += modulus(a) * modulus(x);
+        } else {
+            self.value.re += a.re * x.re;
+            self.magnitude += (a.re * x.re).abs();
+            self.rounding += arithmetic.rounding_of_factors(a.re, x.re);
+        }
         self.bulk += a.l1_norm() * x.l1_norm();
         self.entries += 1;
     }
 
-    /// `Σ a·x` over pairs; in complex arithmetic where values are complex, else in real.
+    /// `Σ a·x` over pairs.
     pub(crate) fn of(pairs: impl Iterator<Item = (c64, c64)>, arithmetic: &Arithmetic) -> Self {
         let mut sum = Self::ZERO;
-        pairs.for_each(|(a, x)| if arithmetic.complex { sum.add::<c64>(a, x) } else { sum.add::<f64>(a, x) });
+        pairs.for_each(|(a, x)| sum.add(a, x, arithmetic));
         sum
     }
 
@@ -80,13 +90,15 @@ impl Sum {
             value: if arithmetic.complex { factor * self.value } else { real },
             magnitude: modulus(factor) * self.magnitude,
             bulk: factor.l1_norm() * self.bulk,
+            rounding: modulus(factor) * self.rounding,
             entries: self.entries + 1,
         }
     }
 
     /// `alpha·sum + beta·y`; `beta == 0` does not read y, `alpha == 0` not the sum.
     pub(crate) fn scaled(self, alpha: c64, beta: c64, y: c64, arithmetic: &Arithmetic) -> Self {
-        let mut result = Self { entries: self.entries, ..Self::ZERO };
+        let rounding = if alpha == c64::ZERO { 0.0 } else { modulus(alpha) * self.rounding };
+        let mut result = Self { rounding, entries: self.entries, ..Self::ZERO };
         let mut add = |factor: c64, value: c64, magnitude: f64, bulk: f64| {
             if factor == c64::ZERO {
                 return;
@@ -110,7 +122,8 @@ impl Sum {
 
     fn bound(&self, integers: bool, arithmetic: &Arithmetic) -> f64 {
         let fits = self.bulk <= arithmetic.exact_in_accumulator
-            && self.value.l1_norm() <= arithmetic.exact_in_storage;
+            && self.value.l1_norm() <= arithmetic.exact_in_storage
+            && self.rounding == 0.0;
         if (integers && fits) || !Scalar::is_finite(self.value) {
             return 0.0;
         }
@@ -121,6 +134,7 @@ impl Sum {
         let steps = (entries + 2) as f64;
         let gamma = steps * arithmetic.roundoff / (1.0 - steps * arithmetic.roundoff);
         2.0 * gamma * self.magnitude
+            + self.rounding
             + arithmetic.storage_roundoff * modulus(self.value)
             + steps * arithmetic.tiny
     }
@@ -132,11 +146,7 @@ pub(crate) fn sums(matrix: &Triplets, op: Op, x: impl Fn(usize) -> c64, arithmet
     let mut sums = vec![Sum::ZERO; rows];
     for &(i, j, value) in matrix.entries.iter().rev() {
         let (row, col) = if op.transposes() { (j, i) } else { (i, j) };
-        if arithmetic.complex {
-            sums[row].add::<c64>(op.apply(value), x(col));
-        } else {
-            sums[row].add::<f64>(value, x(col));
-        }
+        sums[row].add(op.apply(value), x(col), arithmetic);
     }
     sums
 }
@@ -158,6 +168,21 @@ mod tests {
         assert!(sum.bounded(true, &f32).bound > 0.0);
         assert_eq!(sum.bounded(true, &f64).bound, 0.0);
         assert!(sum.bounded(false, &f64).bound > 0.0);
+    }
+
+    #[test]
+    fn rounded_factors_widen_the_bound_where_they_have_more_bits() {
+        let f32 = Arithmetic::of(DType::F32, false);
+        let tf32 = Arithmetic { factor_bits: Some(11), ..f32 };
+        let bound = |a, arithmetic| {
+            Sum::of([(real(a), real(3.0))].into_iter(), arithmetic).bounded(true, arithmetic).bound
+        };
+        assert_eq!([bound(2047.0, &tf32), bound(2049.0, &f32)], [0.0, 0.0]);
+        assert!(bound(2049.0, &tf32) > 2.0 * 2049.0 * 3.0 / 2048.0);
+        let sum = Sum::of([(real(2049.0), real(3.0))].into_iter(), &tf32);
+        let twice = sum.scaled(real(2.0), real(1.0), real(1.0), &tf32).bounded(true, &tf32);
+        assert!(twice.bound > 2.0 * bound(2049.0, &tf32) - 0.1);
+        assert_eq!(sum.scaled(real(0.0), real(1.0), real(1.0), &tf32).bounded(true, &tf32).bound, 0.0);
     }
 
     #[test]

@@ -100,15 +100,17 @@ impl Run<'_> {
         listener: &mut dyn Listener,
     ) {
         let problem = &prepared.problem;
-        let all_calls = prepared.calls(subject, self.reference);
+        let calls_for = |algorithm: Option<&Algorithm>| {
+            prepared.calls(subject, self.reference, algorithm.and_then(|algorithm| algorithm.factor_bits))
+        };
         let given = subject.given(&problem.matrix).map_err(Verdict::from);
-        let algorithms = algorithms(subject, &all_calls).into_iter();
+        let algorithms = algorithms(subject, &calls_for(None)).into_iter();
         let mut passed = vec![];
         for algorithm in algorithms.filter(|algorithm| self.filter.takes_algorithm(*algorithm)) {
             let mut digest = Digest::default();
             let verdict = caught(|| {
                 let given = given.as_deref().map_err(Verdict::clone)?;
-                examine_all(subject, &all_calls, algorithm, |calls| {
+                examine_all(subject, &calls_for(algorithm), algorithm, |calls| {
                     Examination { subject, problem, given, calls, algorithm }.run(
                         snapshots,
                         &mut digest,
@@ -224,7 +226,8 @@ struct PreparedProblem<'a> {
     problem: Problem<'a>,
     /// The problem with other values in its matrix.
     other: OnceCell<Problem<'a>>,
-    shared: RefCell<BTreeMap<&'static str, Rc<CallsBySetting>>>,
+    /// By the operation's name and the bits of rounded factors.
+    shared: RefCell<BTreeMap<(&'static str, Option<u32>), Rc<CallsBySetting>>>,
 }
 
 impl<'a> PreparedProblem<'a> {
@@ -232,20 +235,41 @@ impl<'a> PreparedProblem<'a> {
         Self { problem, other: OnceCell::new(), shared: RefCell::default() }
     }
 
-    fn calls(&self, subject: &dyn Subject, reference: &Suite) -> Rc<CallsBySetting> {
+    /// The calls of an algorithm that rounds factors to these bits, if it rounds them.
+    fn calls(
+        &self,
+        subject: &dyn Subject,
+        reference: &Suite,
+        factor_bits: Option<u32>,
+    ) -> Rc<CallsBySetting> {
         let prepare = || {
-            let other = self.other.get_or_init(|| self.problem.with_other_values());
-            let [results, of_other_values] =
-                [&self.problem, other].map(|problem| ExpectedResults::new(subject, problem, reference));
-            let settings = subject.check().settings(subject.key(), &self.problem).into_iter();
-            let calls = |setting| ExpectedCalls::new(setting, &results, &of_other_values);
-            Rc::new(settings.map(|setting| (setting, calls(setting))).collect())
+            let problems = [&self.problem, self.other.get_or_init(|| self.problem.with_other_values())];
+            Rc::new(match factor_bits {
+                None => calls_by_setting(subject, reference, problems),
+                Some(bits) => {
+                    let rounded = problems.map(|problem| problem.rounding_factors_to(bits));
+                    calls_by_setting(subject, reference, rounded.each_ref())
+                }
+            })
         };
         if !subject.check().is_of_all_formats() {
             return prepare();
         }
-        self.shared.borrow_mut().entry(subject.key().op).or_insert_with(prepare).clone()
+        self.shared.borrow_mut().entry((subject.key().op, factor_bits)).or_insert_with(prepare).clone()
     }
+}
+
+/// The calls of a subject for a problem and for the same one with other values in its matrix.
+fn calls_by_setting(
+    subject: &dyn Subject,
+    reference: &Suite,
+    [problem, with_other_values]: [&Problem<'_>; 2],
+) -> CallsBySetting {
+    let [results, of_other_values] =
+        [problem, with_other_values].map(|problem| ExpectedResults::new(subject, problem, reference));
+    let settings = subject.check().settings(subject.key(), problem).into_iter();
+    let calls = |setting| ExpectedCalls::new(setting, &results, &of_other_values);
+    settings.map(|setting| (setting, calls(setting))).collect()
 }
 
 /// The algorithms for any of the settings; then `None`, the plan's own choice, if there are several.

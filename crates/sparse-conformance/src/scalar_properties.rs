@@ -28,6 +28,8 @@ pub(crate) struct Arithmetic {
     pub largest_in_accumulator: f64,
     /// True if values have an imaginary part.
     pub complex: bool,
+    /// Significant bits to which the algorithm rounds factors of products; `None` if it multiplies them as they are.
+    pub factor_bits: Option<u32>,
 }
 
 impl Arithmetic {
@@ -47,6 +49,7 @@ impl Arithmetic {
             largest,
             largest_in_accumulator,
             complex: dtype.is_complex(),
+            factor_bits: None,
         }
     }
 }
@@ -61,6 +64,23 @@ impl Arithmetic {
             ..*self
         }
     }
+
+    /// The largest error of `a·x` by rounding both factors to their bits: nothing where both have no more.
+    pub(crate) fn rounding_of_factors(&self, a: f64, x: f64) -> f64 {
+        let Some(bits) = self.factor_bits else { return 0.0 };
+        if [a, x].iter().all(|&factor| has_bits(factor, bits)) {
+            return 0.0;
+        }
+        let roundoff = power_of_two(-(bits as i32));
+        let normal = f64::from(f32::MIN_POSITIVE);
+        (2.0 + roundoff) * roundoff * a.abs().max(normal) * x.abs().max(normal)
+    }
+}
+
+/// True if a number of single precision has at most this many significant bits.
+fn has_bits(value: f64, bits: u32) -> bool {
+    let dropped = f32::MANTISSA_DIGITS - bits;
+    (value as f32).to_bits().trailing_zeros() >= dropped
 }
 
 /// The exponent of the smallest normal number, and the largest number.
@@ -90,6 +110,16 @@ mod tests {
         assert_eq!(Arithmetic::of(DType::Bf16, false).tiny, bf16::from_bits(1).to_f64());
         assert_eq!(Arithmetic::of(DType::C32, true).tiny, f64::from(f32::MIN_POSITIVE));
         assert_eq!(Arithmetic::of(DType::Bf16, false).largest, bf16::MAX.to_f64());
+    }
+
+    #[test]
+    fn factors_of_few_bits_are_not_rounded() {
+        let tf32 = Arithmetic { factor_bits: Some(11), ..Arithmetic::of(DType::F32, false) };
+        assert_eq!(tf32.rounding_of_factors(2047.0, 0.5), 0.0);
+        let u = 0.5_f64.powi(11);
+        assert_eq!(tf32.rounding_of_factors(2049.0, -2.0), (2.0 + u) * u * 4098.0);
+        assert!(tf32.rounding_of_factors(f64::from(f32::from_bits(1)), 1.0) > 0.0);
+        assert_eq!(Arithmetic::of(DType::F32, false).rounding_of_factors(2049.0, -2.0), 0.0);
     }
 
     #[test]

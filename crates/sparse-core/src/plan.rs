@@ -288,6 +288,9 @@ pub struct Algorithm {
     pub name: &'static str,
     /// True if every run gives the same bits.
     pub reproducible: bool,
+    /// Significant bits to which the algorithm rounds both factors of each product; `None` if it multiplies them as
+    /// they are. No plan chooses one that rounds: it runs by its name alone.
+    pub factor_bits: Option<u32>,
     /// The data that the plan computes and stores.
     pub preprocessing: &'static str,
     /// The condition under which the plan chooses it by itself.
@@ -297,7 +300,7 @@ pub struct Algorithm {
 impl Algorithm {
     /// A reproducible algorithm that needs no preprocessing.
     pub const fn new(name: &'static str, chosen: &'static str) -> Self {
-        Self { name, reproducible: true, preprocessing: "none", chosen }
+        Self { name, reproducible: true, factor_bits: None, preprocessing: "none", chosen }
     }
 
     /// Sets the data that the plan computes and stores.
@@ -311,6 +314,18 @@ impl Algorithm {
     #[must_use]
     pub const fn relaxed(mut self) -> Self {
         self.reproducible = false;
+        self
+    }
+
+    /// True if a plan may choose the algorithm by itself: it is reproducible and rounds no factors.
+    pub const fn is_choosable(&self) -> bool {
+        self.reproducible && self.factor_bits.is_none()
+    }
+
+    /// Sets the significant bits to which both factors of each product are rounded.
+    #[must_use]
+    pub const fn rounding_factors_to(mut self, bits: u32) -> Self {
+        self.factor_bits = Some(bits);
         self
     }
 }

@@ -1,10 +1,11 @@
-// csr_spmm_tensor: C <- alpha A B + beta C for compressed rows in half precision by tensor cores, which multiply tiles of
-// 8 rows and 8 columns of A by 16 columns of B at a time and add in single precision.
+// csr_spmm_tensor: C <- alpha A B + beta C for compressed rows in f16 or f32 by tensor cores, which multiply tiles of 8
+// rows and 8 columns of A by 16 columns of B at a time and add in single precision. Products of f16 are exact; f32 is
+// rounded to the 11 bits of TF32 first. Before sm_80, which has no TF32, f32 is multiplied without tensor cores.
 // A window of 8 rows has a slot for each column that it has entries in, and one more where a column repeats within a
 // row; 8 slots are a tile. Where columns ascend in rows the slots of a window are the fewest; they may stand in any
 // order.
 // One warp per window and COLUMNS columns; reads A once per such slice, a row of B's slice per slot, writes C once.
-// Macros: SCALAR, IDX, OFF, PACK_BYTES (8 or 16, of neighbouring columns of B a lane), MIN_BLOCKS = 4 (blocks per
+// Macros: SCALAR (F16 or F32), IDX, OFF, PACK_BYTES (8 or 16, of neighbouring columns of B a lane), MIN_BLOCKS = 4 (blocks per
 // multiprocessor).   Launch: any number of blocks of whole warps, up to 256 threads.
 // B and C are dense: element (i, j) is at start + i*row_step + j*col_step.
 // An infinity or a NaN of B spoils the rows of A without an entry for it: where a sum is none of the finite numbers that
@@ -99,21 +100,51 @@ KERNEL csr_spmm_tensor_fill(long long rows, const Off *__restrict__ offsets, con
 struct Tile
 {
     Idx first, second;
-    unsigned int values;
+    T first_value, second_value;
 };
 
+#if SCALAR == F16
 static __device__ unsigned int two(T first, T second)
 {
     return first | (unsigned int)second << 16;
 }
-
-// sums <- sums + A B for 16 rows of A, whose values the lanes have as first (rows 0 to 7) and second (8 to 15), and 8
-// columns of B.
-static __device__ void multiply(float *sums, unsigned int first, unsigned int second, unsigned int b)
+#elif __CUDA_ARCH__ >= 800
+// The nearest number of TF32, ties away from zero.
+static __device__ unsigned int rounded(float value)
 {
+    unsigned int bits;
+    asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(value));
+    return bits;
+}
+#endif
+
+// sums <- sums + C for 16 rows, 2 columns of B, and 8 columns, the rows of the window: a lane adds its values of the
+// tile times `first` and `second`, its elements of the rows of B in both slots.
+static __device__ void multiply(float *sums, const T *first, const T *second, const Tile &tile)
+{
+#if SCALAR == F16
     asm("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
         : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])
-        : "r"(first), "r"(second), "r"(b));
+        : "r"(two(first[0], second[0])), "r"(two(first[1], second[1])),
+          "r"(two(tile.first_value, tile.second_value)));
+#elif __CUDA_ARCH__ >= 800
+    asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+        "{%0, %1, %2, %3};"
+        : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])
+        : "r"(rounded(first[0])), "r"(rounded(first[1])), "r"(rounded(second[0])), "r"(rounded(second[1])),
+          "r"(rounded(tile.first_value)), "r"(rounded(tile.second_value)));
+#else
+    int pair = lane_index() % PAIRS;
+    for (int slot = 0; slot < SLOTS; slot++) {
+        int from = slot / 2;
+        const T *b = slot % 2 ? second : first;
+        T value = slot % 2 ? tile.second_value : tile.first_value;
+        for (int m = 0; m < 4; m++) {
+            T of_b = __shfl_sync(ALL_LANES, b[m / 2], lane_index() - pair + from);
+            sums[m] += of_b * __shfl_sync(ALL_LANES, value, (2 * pair + m % 2) * PAIRS + from);
+        }
+    }
+#endif
 }
 
 // VECTOR columns of a row of B; those past the first `left` are zeros.
@@ -159,7 +190,8 @@ KERNEL csr_spmm_tensor(long long rows, long long cols, const long long *__restri
             if (slot < end) {
                 tile.first = columns[slot + 2 * pair];
                 tile.second = columns[slot + 2 * pair + 1];
-                tile.values = two(value_at(slot + 2 * pair, group), value_at(slot + 2 * pair + 1, group));
+                tile.first_value = value_at(slot + 2 * pair, group);
+                tile.second_value = value_at(slot + 2 * pair + 1, group);
             }
             return tile;
         };
@@ -174,8 +206,7 @@ KERNEL csr_spmm_tensor(long long rows, long long cols, const long long *__restri
             next = load_tile(slot + SLOTS);
 #pragma unroll
             for (int j = 0; j < VECTOR / 2; j++)
-                multiply(sums[j], two(first.part[2 * j], second.part[2 * j]),
-                         two(first.part[2 * j + 1], second.part[2 * j + 1]), tile.values);
+                multiply(sums[j], first.part + 2 * j, second.part + 2 * j, tile);
         }
         bool is_special = false;
 #pragma unroll

@@ -191,7 +191,7 @@ where
         Ok(())
     }
 
-    /// The product by each reproducible algorithm of ours that takes the matrix; the chosen one by an automatic plan,
+    /// The product by each algorithm of ours that a plan may choose and that takes the matrix; the chosen one by an automatic plan,
     /// which has looked at the columns and may give it other lanes.
     fn ours<'w>(
         &self,
@@ -199,13 +199,12 @@ where
         chosen: &str,
         work: impl Fn(&PlanOptions) -> sparse_core::Result<Work<'w>>,
     ) -> Vec<Named<'w>> {
-        let reproducible =
-            algorithms.filter(|algorithm| algorithm.reproducible).map(|algorithm| algorithm.name);
+        let choosable = algorithms.filter(|algorithm| algorithm.is_choosable());
         let named = |name: &str| {
             let options = if name == chosen { PlanOptions::often() } else { PlanOptions::forced(name) };
             Some((name.into(), work(&options).ok()?))
         };
-        reproducible.filter_map(named).collect()
+        choosable.filter_map(|algorithm| named(algorithm.name)).collect()
     }
 
     /// The products of the other library that agree with `ours`; the others are printed. Each writes the first `len`

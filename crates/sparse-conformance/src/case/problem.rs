@@ -34,6 +34,12 @@ impl<'a> Problem<'a> {
         Self { matrix: self.matrix.with_other_values(), ..*self }
     }
 
+    /// The same problem for an algorithm that rounds factors of products to this many bits.
+    pub(crate) fn rounding_factors_to(&self, bits: u32) -> Self {
+        let arithmetic = Arithmetic { factor_bits: Some(bits), ..self.arithmetic };
+        Self { matrix: self.matrix.clone(), arithmetic, ..*self }
+    }
+
     /// True if all numbers are integers.
     pub(crate) fn is_exact(&self) -> bool {
         matches!(self.case.operands, Operands::Integers | Operands::Special(_))

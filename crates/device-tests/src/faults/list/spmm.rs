@@ -110,8 +110,8 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         kind: Kind::DroppedEntry,
         what: "the entries of every second column of a window are left out",
-        place: cu("csr_spmm_tensor", "value_at(slot + 2 * pair + 1, group));", "T(0));"),
-        found_by: &[by("spmm/csr", "tensor_f16")],
+        place: cu("csr_spmm_tensor", "value_at(slot + 2 * pair + 1, group);", "T(0);"),
+        found_by: &[by("spmm/csr", "tensor_f16"), by("spmm/csr", "tensor_tf32")],
         case: ROWS,
     },
     Fault {

@@ -279,7 +279,7 @@ impl Product {
         })
     }
 
-    /// The seconds of each reproducible algorithm that takes the matrix.
+    /// The seconds of each algorithm that a plan may choose and that takes the matrix.
     fn times(&self) -> Result<Vec<(&'static str, f64)>> {
         let algorithms = match self.columns {
             None => self.a.spmv_algorithms(Op::None),
@@ -287,7 +287,7 @@ impl Product {
         };
         let mut run = self.runner()?;
         let (mut times, mut fastest) = (vec![], f64::INFINITY);
-        for algorithm in algorithms.iter().filter(|algorithm| algorithm.reproducible) {
+        for algorithm in algorithms.iter().filter(|algorithm| algorithm.is_choosable()) {
             // An algorithm that does not take this matrix is not among those that a plan chooses from.
             let Ok(mut plan) = self.plan(&PlanOptions::forced(algorithm.name)) else { continue };
             let seconds = self.seconds(|| run(&mut plan), fastest)?;

@@ -96,7 +96,15 @@ algorithms! {
         Needs::Nothing;
 
         TensorF16 = Algorithm::new("tensor_f16", "never: f16 by tensor cores, 8 rows and 8 of their columns at a time")
-            .preprocessing("for each window of 8 rows its columns, and the positions of their entries in each row"),
+            .preprocessing(tensor::PREPROCESSING),
+        Needs::File(tensor::FILE);
+
+        TensorTf32 = Algorithm::new(
+            "tensor_tf32",
+            "never: f32 rounded to the 11 bits of TF32 by tensor cores, 8 rows and 8 of their columns at a time",
+        )
+        .preprocessing(tensor::PREPROCESSING)
+        .rounding_factors_to(tensor::TF32_BITS),
         Needs::File(tensor::FILE);
     }
 }
@@ -104,7 +112,11 @@ algorithms! {
 impl RowAlgorithm {
     /// True if the algorithm multiplies values of this type.
     fn takes(self, dtype: DType) -> bool {
-        self != Self::TensorF16 || dtype == tensor::DTYPE
+        match self {
+            Self::TensorF16 => dtype == DType::F16,
+            Self::TensorTf32 => dtype == DType::F32,
+            _ => true,
+        }
     }
 }
 
@@ -314,7 +326,7 @@ impl Device {
             RowAlgorithm::RowSwizzle => split(Division::Rows, false)?,
             RowAlgorithm::RowTiles => split(Division::Tiles, false)?,
             RowAlgorithm::RowSplitAtomic => boxed(AtomicSplit::new(self, a, &lengths, op, columns)?),
-            RowAlgorithm::TensorF16 => boxed(TensorTiles::new(self, a, columns)?),
+            RowAlgorithm::TensorF16 | RowAlgorithm::TensorTf32 => boxed(TensorTiles::new(self, a, columns)?),
             RowAlgorithm::Crc => whole_rows("csr_spmm_crc", Unit::Columns(LANES))?,
             RowAlgorithm::Cwm => whole_rows("csr_spmm_cwm", Unit::Columns(CWM_COLUMNS))?,
             RowAlgorithm::RowPerThread => whole_rows("csr_spmm_row_per_thread", Unit::Row)?,

@@ -1,5 +1,5 @@
-//! `C ← alpha·A·B + beta·C` for compressed rows in half precision by tensor cores: tiles of 8 rows and 8 columns that
-//! have entries.
+//! `C ← alpha·A·B + beta·C` for compressed rows by tensor cores: tiles of 8 rows and 8 columns that have entries, in f16
+//! or in f32 rounded to TF32.
 
 use super::panel_columns::PanelColumns;
 use super::row_product::RowProduct;
@@ -7,14 +7,18 @@ use crate::buffer::RawBuffer;
 use crate::lanes::LANES;
 use crate::primitive::raw::{DenseOperands, RawCompressed};
 use crate::{Device, Kernel};
+use sparse_core::Result;
 use sparse_core::error::checked_product;
-use sparse_core::{DType, Result};
 
 /// The file of the kernels.
 pub(super) const FILE: &str = "csr_spmm_tensor";
 
-/// The type of the values that the kernels multiply.
-pub(super) const DTYPE: DType = DType::F16;
+/// The data of the plan, for tables.
+pub(super) const PREPROCESSING: &str =
+    "for each window of 8 rows its columns, and the positions of their entries in each row";
+
+/// Significant bits of TF32, to which values in f32 are rounded.
+pub(super) const TF32_BITS: u32 = 11;
 
 /// Rows of a window, and columns of a tile: `ROWS` and `SLOTS` of the kernels.
 const ROWS: usize = 8;
