@@ -16,8 +16,7 @@ import scipy.io
 import scipy.sparse as sp
 
 from . import _native
-from ._arrays import TYPES, coo_array, csr_array, plain_arrays
-from ._functions import ours
+from ._arrays import TYPES, coo_array, csr_array, ours, plain_arrays
 
 __all__ = ["load_npz", "mmread", "mmwrite", "save_npz"]
 
