@@ -81,6 +81,11 @@ def matrices() -> dict[str, sp.csr_array]:
     }
 
 
+def of_file(path: str) -> sp.csr_array:
+    found = sp.csr_array(scipy.io.mmread(path))
+    return found if found.dtype.kind == "c" else found.astype("d")
+
+
 def overheads(bench: Bench) -> None:
     small = sp.random_array((10, 10), density=0.3, rng=0, format="csr")
     ours, x = nnz.csr_array(small), np.ones(10)
@@ -92,8 +97,9 @@ def overheads(bench: Bench) -> None:
 def operations(bench: Bench, name: str, theirs: sp.csr_array) -> None:
     a, x = nnz.csr_array(theirs), np.ones(theirs.shape[1])
     bench.compare("A @ x", name, lambda: a @ x, lambda: theirs @ x)
-    single, theirs_single = (kind(theirs.astype("f")) for kind in (nnz.csr_array, sp.csr_array))
-    x1 = x.astype("f")
+    half_width = "F" if theirs.dtype.kind == "c" else "f"
+    single, theirs_single = (kind(theirs.astype(half_width)) for kind in (nnz.csr_array, sp.csr_array))
+    x1 = x.astype(half_width)
     bench.compare("A @ x, float32", name, lambda: single @ x1, lambda: theirs_single @ x1)
     for columns in (8, 32, 128):
         b = np.ones((theirs.shape[1], columns))
@@ -162,13 +168,14 @@ def main() -> None:
     parser.add_argument("--only", default="", metavar="PART", help="lines whose name has this part")
     arguments = parser.parse_args()
     bench = Bench(arguments.seconds, arguments.json, arguments.only)
-    made = {Path(path).stem: sp.csr_array(scipy.io.mmread(path)).astype("d") for path in arguments.files} or matrices()
+    made = {Path(path).name.partition(".")[0]: of_file(path) for path in arguments.files} or matrices()
     print(f"SciPy {scipy.__version__}, NumPy {np.__version__}, {len(os.sched_getaffinity(0))} processors")
     print(f"{'microseconds':<51} {'nnz':>12} {'other':>12} {'ratio':>7}")
     overheads(bench)
     for name, theirs in made.items():
         operations(bench, name, theirs)
-        beside_torch(bench, name, theirs)
+        if theirs.dtype.kind == "f":
+            beside_torch(bench, name, theirs)
     files(bench, made)
     if "text" in made:
         learning(bench, made["text"])

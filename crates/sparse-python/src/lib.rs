@@ -16,6 +16,7 @@ mod matrix;
 mod matrix_set;
 mod operand;
 mod operations;
+mod pattern;
 mod plan;
 mod product;
 mod signals;
@@ -55,15 +56,15 @@ mod _native {
     use super::matrix_set::MatrixSet;
     #[pymodule_export]
     use super::operations::{
-        add, cast, convert, copy, diagonal, multiply_elements, multiply_sparse, multiply_sparse_to_npz,
-        prune, reduce, scale, scale_lines, select,
+        add, cast, combine, convert, copy, diagonal, multiply_elements, multiply_sparse,
+        multiply_sparse_to_npz, prune, reduce, scale, scale_lines, select,
     };
     #[pymodule_export]
     use super::plan::{Plan, delay, stream, synchronize};
     #[pymodule_export]
     use super::product::{csr_matmat, csr_matvec, csr_todense};
     #[pymodule_export]
-    use super::solve::{Preconditioner, lsqr, solve};
+    use super::solve::{Preconditioner, Solver, lsqr, solve};
 
     /// The number of operations that ran in this library.
     #[pyo3::pyfunction]

@@ -8,6 +8,7 @@ use crate::operand::{Input, Operand};
 use crate::types::{Value, factor, index_of, named, with_values};
 use nnz::{Each, IndexType, Reduction, Result, Selection, Vector};
 use numpy::{PyArray1, PyUntypedArray, PyUntypedArrayMethods};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyComplex, PyRange, PyRangeMethods};
 use std::path::PathBuf;
@@ -114,6 +115,19 @@ pub(crate) fn multiply_elements(py: Python<'_>, a: &Matrix, b: &Matrix) -> PyRes
 #[pyfunction]
 pub(crate) fn multiply_sparse(py: Python<'_>, a: &Matrix, b: &Matrix) -> PyResult<Matrix> {
     made(py, || a.0.matmul_sparse(&b.0))
+}
+
+/// The matrix that is made of `blocks` by `vstack`, `hstack`, `block_diag`, or of two by `kron`.
+#[pyfunction]
+pub(crate) fn combine(py: Python<'_>, by: &str, blocks: Vec<Py<Matrix>>) -> PyResult<Matrix> {
+    let blocks: Vec<&nnz::Matrix> = blocks.iter().map(|block| &block.get().0).collect();
+    match (by, &blocks[..]) {
+        ("vstack", all) => made(py, || nnz::Matrix::vstack(all)),
+        ("hstack", all) => made(py, || nnz::Matrix::hstack(all)),
+        ("block_diag", all) => made(py, || nnz::Matrix::block_diag(all)),
+        ("kron", &[a, b]) => made(py, || a.kron(b)),
+        (by, _) => Err(PyValueError::new_err(format!("there is no {by} of {} matrices", blocks.len()))),
+    }
 }
 
 /// Writes A·B to an .npz file chunk by chunk, each of which takes at most `memory_limit` bytes of the device.

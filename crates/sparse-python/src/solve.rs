@@ -1,19 +1,26 @@
 //! Iterative solvers, and preconditioners for them.
 
 use crate::count;
+use crate::device::host;
 use crate::error::exception;
 use crate::matrix::Matrix;
 use crate::operand::{Input, Operand, Output};
+use crate::pattern::update_with;
 use crate::signals::Signals;
 use crate::types::{Value, char_of, with_values};
-use nnz::solvers::{self, Breakdown, LeastSquaresOptions, Outcome};
-use nnz::{Method, PreconditionerKind, Result, SolveOptions, c64};
+use nnz::solvers::{Breakdown, LeastSquaresOptions, Outcome, Solution, SolverOptions};
+use nnz::{Device, Method, PreconditionerKind, Result, SolveOptions, c64};
 use pyo3::prelude::*;
 use std::ops::ControlFlow;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// An approximate inverse of a matrix, on its device.
 #[pyclass(frozen, module = "nnz._native")]
-pub(crate) struct Preconditioner(nnz::Preconditioner);
+pub(crate) struct Preconditioner {
+    preconditioner: nnz::Preconditioner,
+    /// A matrix of its pattern.
+    matrix: nnz::Matrix,
+}
 
 #[pymethods]
 impl Preconditioner {
@@ -22,32 +29,40 @@ impl Preconditioner {
     fn of(py: Python<'_>, matrix: &Matrix, by: &str) -> PyResult<Self> {
         count();
         let by = by.parse::<PreconditionerKind>().map_err(exception)?;
-        py.detach(|| matrix.0.preconditioner(by)).map(Self).map_err(exception)
+        let preconditioner = py.detach(|| matrix.0.preconditioner(by)).map_err(exception)?;
+        Ok(Self { preconditioner, matrix: matrix.0.clone() })
     }
 
     #[getter]
     fn shape(&self) -> (usize, usize) {
-        (self.0.nrows(), self.0.nrows())
+        self.matrix.shape()
     }
 
     /// NumPy's character of the type of the values.
     #[getter]
     fn dtype(&self) -> char {
-        char_of(self.0.dtype())
+        char_of(self.matrix.dtype())
     }
 
     #[getter]
     fn device(&self) -> String {
-        self.0.device().to_string()
+        self.matrix.device().to_string()
+    }
+
+    /// Takes other values of the same pattern.
+    fn update(&self, py: Python<'_>, matrix: &Matrix) -> PyResult<()> {
+        count();
+        let (host, mut shared) = (host()?, self.preconditioner.clone());
+        py.detach(|| update_with(host, &self.matrix, &matrix.0, |a| shared.update(a))).map_err(exception)
     }
 
     /// Writes K⁻¹·r to `out`, with the one operand as r.
     fn apply<'py>(&self, py: Python<'py>, inputs: [Operand<'py>; 1], out: Operand<'py>) -> PyResult<()> {
         count();
-        with_values!(self.0.dtype(), T => {
+        with_values!(self.matrix.dtype(), T => {
             // SAFETY: as in `Plan::run`.
             let (r, out) = unsafe { (inputs[0].input::<T>("r")?, out.output::<T>("out")?) };
-            py.detach(|| apply(&self.0, &r, out))
+            py.detach(|| apply(&self.preconditioner, &r, out))
         })
         .map_err(exception)
     }
@@ -73,7 +88,65 @@ pub(crate) struct Limits(f64, f64, Option<usize>, usize);
 #[derive(FromPyObject)]
 pub(crate) struct Vectors<'py>(Operand<'py>, Option<Operand<'py>>, Operand<'py>);
 
-/// Solves A·x = b: (converged, iterations).
+/// A solver of one matrix, whose plan and vectors serve many right-hand sides.
+#[pyclass(frozen, module = "nnz._native")]
+pub(crate) struct Solver {
+    solver: Mutex<nnz::Solver>,
+    /// A matrix of its pattern.
+    matrix: nnz::Matrix,
+}
+
+#[pymethods]
+impl Solver {
+    /// The solver of a matrix by `cg`, `enqueued-cg`, `bicgstab`, `gmres` or `minres`.
+    #[staticmethod]
+    #[pyo3(signature = (a, method, limits, preconditioner=None))]
+    fn of(
+        py: Python<'_>,
+        a: &Matrix,
+        method: &str,
+        limits: Limits,
+        preconditioner: Option<&Preconditioner>,
+    ) -> PyResult<Self> {
+        count();
+        let options = limits.options(method.parse().map_err(exception)?, limits.0);
+        let solver = py.detach(|| solver_of(&a.0, &options, preconditioner)).map_err(exception)?;
+        Ok(Self { solver: Mutex::new(solver), matrix: a.0.clone() })
+    }
+
+    /// Takes other values of the same pattern.
+    fn update(&self, py: Python<'_>, a: &Matrix) -> PyResult<()> {
+        count();
+        let host = host()?;
+        py.detach(|| update_with(host, &self.matrix, &a.0, |a| self.lock().update(a))).map_err(exception)
+    }
+
+    /// Solves A·x = b: (converged, iterations).
+    fn solve<'py>(&self, py: Python<'py>, vectors: Vectors<'py>) -> PyResult<(bool, usize)> {
+        count();
+        let Vectors(b, x0, out) = vectors;
+        with_values!(self.matrix.dtype(), T => {
+            // SAFETY: as in `Plan::run`.
+            let (b, x0, out) = unsafe {
+                let x0 = x0.as_ref().map(|x0| x0.input::<T>("x0")).transpose()?;
+                (b.input::<T>("b")?, x0, out.output::<T>("out")?)
+            };
+            Signals::watch(py, |look| {
+                let solve = |b: &_, x: &mut _, _| self.lock().solve_from(b, x, |_| look());
+                run(self.matrix.device(), &b, x0.as_ref(), out, solve).map_err(exception)
+            })
+        })
+    }
+}
+
+impl Solver {
+    /// The solver, for which a thread waits without Python's lock: who solves asks for that from time to time.
+    fn lock(&self) -> MutexGuard<'_, nnz::Solver> {
+        self.solver.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Solves A·x = b once: (converged, iterations).
 #[pyfunction]
 #[pyo3(signature = (a, method, vectors, limits, preconditioner=None))]
 pub(crate) fn solve<'py>(
@@ -86,20 +159,68 @@ pub(crate) fn solve<'py>(
 ) -> PyResult<(bool, usize)> {
     count();
     let Vectors(b, x0, out) = vectors;
-    let system = System {
-        a: &a.0,
-        method: method.parse().map_err(exception)?,
-        limits,
-        preconditioner: preconditioner.map(|preconditioner| &preconditioner.0),
-    };
+    let method = method.parse().map_err(exception)?;
     with_values!(a.0.dtype(), T => {
         // SAFETY: as in `Plan::run`.
         let (b, x0, out) = unsafe {
             let x0 = x0.as_ref().map(|x0| x0.input::<T>("x0")).transpose()?;
             (b.input::<T>("b")?, x0, out.output::<T>("out")?)
         };
-        Signals::watch(py, |look| system.solve(&b, x0.as_ref(), out, look).map_err(exception))
+        Signals::watch(py, |look| {
+            run(a.0.device(), &b, x0.as_ref(), out, |b, x, norm| {
+                let options = limits.options(method, limits.0.max(limits.1 / norm));
+                solver_of(&a.0, &options, preconditioner)?.solve_from(b, x, |_| look())
+            })
+            .map_err(exception)
+        })
     })
+}
+
+impl Limits {
+    fn options(self, method: Method, tolerance: f64) -> SolveOptions {
+        let Self(_, _, max_iterations, restart) = self;
+        let solver = SolverOptions { tolerance, max_iterations, restart, ..SolverOptions::default() };
+        SolveOptions { solver, ..SolveOptions::new(method) }
+    }
+}
+
+fn solver_of(
+    a: &nnz::Matrix,
+    options: &SolveOptions,
+    preconditioner: Option<&Preconditioner>,
+) -> Result<nnz::Solver> {
+    match preconditioner {
+        Some(of) => a.solver_with(options, &of.preconditioner),
+        None => a.solver(options),
+    }
+}
+
+/// Calls `solve` with b, the x to begin with, and ‖b‖, and stores x: (converged, iterations).
+fn run<T: Value>(
+    device: &Device,
+    b: &Input<'_, T>,
+    x0: Option<&Input<'_, T>>,
+    mut out: Output<'_, T>,
+    solve: impl FnOnce(&nnz::Vector, &mut nnz::Vector, f64) -> Result<Solution>,
+) -> Result<(bool, usize)> {
+    let zero = c64::new(0.0, 0.0);
+    // SAFETY: as in `Plan::run`.
+    let (b, mut x) = unsafe { (b.matrix(device)?.into_values(), out.vector(device, zero)?) };
+    let norm = b.nrm2()?;
+    match x0 {
+        // SAFETY: as above.
+        Some(x0) if norm != 0.0 => x.axpby(1.0, unsafe { x0.matrix(device)? }.values(), zero)?,
+        _ => x.axpby(zero, &b, zero)?,
+    }
+    // A NaN is no zero: the method says that it cannot begin.
+    let found = if norm == 0.0 {
+        (true, 0)
+    } else {
+        let solution = solve(&b, &mut x, norm)?;
+        (solution.converged(), solution.iterations)
+    };
+    out.store(&x)?;
+    Ok(found)
 }
 
 /// `damp`, the stopping criteria `atol`, `btol` and `conlim`, and the most iterations of LSQR.
@@ -110,8 +231,7 @@ impl LeastSquaresLimits {
     fn options(self) -> SolveOptions {
         let Self(damp, atol, btol, condition_limit, max_iterations) = self;
         let least_squares = LeastSquaresOptions { damp, atol: Some(atol), btol: Some(btol), condition_limit };
-        let options =
-            solvers::SolverOptions { max_iterations, least_squares, ..solvers::SolverOptions::default() };
+        let options = SolverOptions { max_iterations, least_squares, ..SolverOptions::default() };
         SolveOptions { solver: options, ..SolveOptions::new(Method::Lsqr) }
     }
 }
@@ -159,7 +279,7 @@ fn minimize<T: Value>(
 }
 
 /// The `istop` of SciPy's `lsqr`, if it has one for the outcome.
-fn istop(found: &solvers::Solution) -> Option<u8> {
+fn istop(found: &Solution) -> Option<u8> {
     match found.outcome {
         // x₀ is a solution.
         Outcome::Converged | Outcome::LeastSquares if found.iterations == 0 => Some(0),
@@ -168,61 +288,5 @@ fn istop(found: &solvers::Solution) -> Option<u8> {
         Outcome::Breakdown(Breakdown::IllConditioned) => Some(3),
         Outcome::IterationLimit => Some(7),
         _ => None,
-    }
-}
-
-/// A matrix and the way in which its systems are solved.
-struct System<'a> {
-    a: &'a nnz::Matrix,
-    method: Method,
-    limits: Limits,
-    preconditioner: Option<&'a nnz::Preconditioner>,
-}
-
-impl System<'_> {
-    fn solve<T: Value>(
-        &self,
-        b: &Input<'_, T>,
-        x0: Option<&Input<'_, T>>,
-        mut out: Output<'_, T>,
-        look: &mut dyn FnMut() -> ControlFlow<()>,
-    ) -> Result<(bool, usize)> {
-        let (device, zero) = (self.a.device(), c64::new(0.0, 0.0));
-        // SAFETY: as in `Plan::run`.
-        let (b, mut x) = unsafe { (b.matrix(device)?.into_values(), out.vector(device, zero)?) };
-        let norm = b.nrm2()?;
-        match x0 {
-            // SAFETY: as above.
-            Some(x0) if norm != 0.0 => x.axpby(1.0, unsafe { x0.matrix(device)? }.values(), zero)?,
-            _ => x.axpby(zero, &b, zero)?,
-        }
-        // A NaN is no zero: the method says that it cannot begin.
-        let found = if norm == 0.0 { (true, 0) } else { self.iterate(&b, &mut x, norm, look)? };
-        out.store(&x)?;
-        Ok(found)
-    }
-
-    fn iterate(
-        &self,
-        b: &nnz::Vector,
-        x: &mut nnz::Vector,
-        norm: f64,
-        look: &mut dyn FnMut() -> ControlFlow<()>,
-    ) -> Result<(bool, usize)> {
-        let Limits(rtol, atol, max_iterations, restart) = self.limits;
-        let tolerance = rtol.max(atol / norm);
-        let options = solvers::SolverOptions {
-            tolerance,
-            max_iterations,
-            restart,
-            ..solvers::SolverOptions::default()
-        };
-        let options = SolveOptions { solver: options, ..SolveOptions::new(self.method) };
-        let mut solver = match self.preconditioner {
-            Some(preconditioner) => self.a.solver_with(&options, preconditioner)?,
-            None => self.a.solver(&options)?,
-        };
-        let found = solver.solve_from(b, x, |_| look())?;
-        Ok((found.converged(), found.iterations))
     }
 }

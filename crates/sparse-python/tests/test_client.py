@@ -92,6 +92,7 @@ def program() -> list[np.ndarray]:
     without_zeros = 0 * a + a.tocsc()
     without_zeros.eliminate_zeros()
     made += [abs(a), a**2, a.copy(), a.H, a / x[:, None].clip(1), without_zeros]
+    made += [nnz.vstack([a, a]), nnz.hstack([a, a.tocsc()]), nnz.block_diag([a, 2 * a]), nnz.kron(a[:3, :2], a)]
     results += [each.toarray() for each in made]
     results += [a.get().toarray(), a.aslinearoperator() @ x]
     normal = a @ a.T.tocsr()

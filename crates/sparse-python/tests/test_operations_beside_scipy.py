@@ -233,6 +233,7 @@ FUNCTIONS: dict[str, Callable[[Any], object]] = {
     "converted": lambda s: [[made.asformat(format) for format in ("csr", "csc", "coo", "bsr", "dia", "dok", "lil")] for made in (s.dia_array(BLOCK), s.lil_array(BLOCK), s.dok_array(BLOCK), s.bsr_array(BLOCK), s.csr_array(BLOCK))],
     "stacked": lambda s: [s.vstack([s.csr_array(BLOCK)] * 2), s.hstack([s.eye_array(3), BLOCK]), s.block_array([[s.csc_array(BLOCK), None], [None, s.eye_array(2)]]), s.block_diag([BLOCK, BLOCK])],
     "products": lambda s: [s.kron(s.csr_array(BLOCK), BLOCK), s.kronsum(s.csr_array(BLOCK[:, :3]), s.eye_array(2)), s.diags_array([1.0, 2, 3]) @ s.csr_array(BLOCK), s.csr_array(BLOCK) @ s.lil_array(BLOCK.T)],
+    "of elements": lambda s: [a.multiply(b) for kind in (s.csr_array, s.csc_array, s.coo_array, s.csr_matrix) for a in (kind(BLOCK), kind(BLOCK[:1]), kind(BLOCK[:, :1])) for b in (kind(BLOCK[:, :1]), kind(BLOCK[:1]))],
     "parts": lambda s: [s.tril(s.csr_array(BLOCK)), s.triu(s.lil_array(BLOCK)), s.find(s.csr_array(BLOCK)), s.issparse(s.csr_array(BLOCK)), s.isspmatrix(s.csr_array(BLOCK))],
     "filled": lambda s: filled(s.lil_array((4, 4))),
     "filled by keys": lambda s: filled(s.dok_array((4, 4))),

@@ -15,6 +15,7 @@ import scipy.sparse as _scipy_sparse
 from . import _anndata, csgraph, io, linalg  # noqa: F401
 from ._arrays import bsr_array, coo_array, csc_array, csr_array, dia_array, dok_array, lil_array
 from ._batch import BatchCsr, compress
+from ._combine import block_diag, hstack, kron, vstack
 from ._conformance import ConformanceReport, conformance
 from ._device import DeviceCoo, DeviceCsc, DeviceCsr, DeviceInfo, devices
 from ._functions import of_scipy
@@ -35,6 +36,7 @@ __all__ = [
     "Picture",
     "SpmmPlan",
     "SpmvPlan",
+    "block_diag",
     "bsr_array",
     "bsr_matrix",
     "compress",
@@ -51,7 +53,9 @@ __all__ = [
     "dia_matrix",
     "dok_array",
     "dok_matrix",
+    "hstack",
     "io",
+    "kron",
     "lil_array",
     "lil_matrix",
     "linalg",
@@ -60,6 +64,7 @@ __all__ = [
     "plan_spmv",
     "save_npz",
     "spy",
+    "vstack",
 ]
 
 

@@ -10,7 +10,8 @@ import sys
 from importlib.abc import MetaPathFinder
 from typing import Any
 
-from ._functions import CLASSES
+from . import _matrices  # noqa: F401, whose classes are in the table, too
+from ._arrays import CLASSES
 
 
 def register_writers() -> None:

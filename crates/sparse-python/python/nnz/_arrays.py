@@ -66,6 +66,16 @@ def retyped(found: Any, container: Any) -> Any:
     return made
 
 
+#: nnz's class in place of each of SciPy's.
+CLASSES: dict[type, Any] = {}
+
+
+def ours(result: Any) -> Any:
+    """A sparse array or matrix of SciPy's as nnz's, without a copy; everything else as it is."""
+    container = CLASSES.get(type(result))
+    return result if container is None else retyped(result, container)
+
+
 #: The methods of SciPy's classes, which come after the classes here in the order of resolution; SciPy has no types.
 Scipy: Any = object
 
@@ -80,6 +90,10 @@ class _Containers(Scipy):
     _dia_container = property(lambda _: dia_array)
     _dok_container = property(lambda _: dok_array)
     _lil_container = property(lambda _: lil_array)
+
+    def multiply(self, other: Any) -> Any:
+        # With rows and columns to broadcast SciPy's result is of its own class.
+        return ours(super().multiply(other))
 
 
 class _Compressed(_Containers):
@@ -220,10 +234,10 @@ class _Compressed(_Containers):
         return _compressed(container, self.shape, parts, canonical=False)
 
     def toarray(self: Any, order: Any = None, out: Any = None) -> Any:
-        natural = self._swap("CF")[0]
-        if out is None and self.dtype in TYPES and self.ndim == 2 and order in (None, natural):
+        natural: Any = "C" if self._format == "csr" else "F"
+        if out is None and self.data.dtype in TYPES and len(self._shape) == 2 and (order is None or order == natural):
             # The caller's own, not a view of its transpose: NumPy resizes only arrays that own their memory.
-            dense = np.zeros(self.shape, self.dtype, natural)
+            dense = np.zeros(self._shape, self.data.dtype, natural)
             try:
                 _native.csr_todense(self._csr(), dense if natural == "C" else dense.T)
             except TypeError:
@@ -257,12 +271,16 @@ class _Compressed(_Containers):
     def sort_indices(self: Any) -> None:
         if self.has_sorted_indices:
             return
-        if self.dtype in TYPES and self.indices.flags.writeable and self.data.flags.writeable:
+        if self.data.dtype in TYPES and len(self._shape) == 2:
             try:
                 # In place, as SciPy's: other matrices may share the arrays.
-                _native.csr_sort((self._swap(self._shape_as_2d), self.indptr, self.indices, self.data))
+                _native.csr_sort(self._csr())
             except TypeError:
                 pass
+            except ValueError:
+                # SciPy has the error of arrays that are read-only.
+                if self.indices.flags.writeable and self.data.flags.writeable:
+                    raise
             else:
                 self.has_sorted_indices = True
                 return
@@ -339,9 +357,8 @@ class coo_array(Coo, sp.coo_array):
     if hasattr(sp.coo_array, "__getitem__"):  # as of SciPy 1.17
 
         def __getitem__(self, key: Any) -> Any:
-            found = super().__getitem__(key)
             # SciPy's result is of its own class.
-            return retyped(found, coo_array) if sp.issparse(found) else found
+            return ours(super().__getitem__(key))
 
 
 class bsr_array(_Containers, sp.bsr_array):
@@ -358,3 +375,7 @@ class dok_array(_Containers, sp.dok_array):
 
 class lil_array(_Containers, sp.lil_array):
     """:class:`scipy.sparse.lil_array`, which becomes the classes here."""
+
+
+FORMATS = ("bsr", "coo", "csc", "csr", "dia", "dok", "lil")
+CLASSES |= {getattr(sp, f"{format}_array"): globals()[f"{format}_array"] for format in FORMATS}

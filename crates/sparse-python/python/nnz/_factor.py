@@ -11,9 +11,8 @@ import scipy.sparse as sp
 import scipy.sparse.linalg as scipy_linalg
 
 from . import _native
-from ._arrays import TYPES, contiguous, csc_array, plain_arrays
+from ._arrays import TYPES, contiguous, csc_array, ours, plain_arrays
 from ._device import DeviceMatrix
-from ._functions import ours
 from ._product import converted
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,11 @@ import scipy.sparse.linalg as scipy_linalg
 from . import _dlpack, _native
 from ._arrays import TYPES, contiguous, csr_array, solution_type
 from ._device import DeviceMatrix, to_native
-from ._precondition import Preconditioner
+from ._precondition import Preconditioner, floating
+from ._product import converted, wrong_shape
+
+#: The methods of :class:`Solver`.
+METHODS = ("cg", "enqueued-cg", "bicgstab", "gmres", "minres")
 
 
 def solve(
@@ -48,8 +53,13 @@ def solve(
     matrix = matrix_of(A, dtype)
     if M is not None and not (isinstance(M, Preconditioner) and _fits(M._native, matrix)):
         return None
-    run = _solve_on_gpu if on_gpu else _solve_on_host
-    x, converged, iterations = run(matrix, method, b, x0, (rtol, atol, limit, restart), None if M is None else M._native)
+    limits, preconditioner = (rtol, atol, limit, restart), None if M is None else M._native
+    engine = getattr(matrix, "engine", _native)
+
+    def run(vectors: Any) -> tuple[bool, int]:
+        return engine.solve(matrix, method, vectors, limits, preconditioner)
+
+    x, converged, iterations = _solution(run, b, x0, matrix)
     # SciPy goes on where a method cannot, cg for instance with a matrix that is not positive definite.
     if not converged and iterations < limit and not on_gpu:
         return _by_scipy(method, A, b, x0, tolerances, limit, M, restart)
@@ -110,19 +120,89 @@ def _fits(preconditioner: _native.Preconditioner, matrix: _native.Matrix) -> boo
     return all(getattr(preconditioner, name) == getattr(matrix, name) for name in ("shape", "dtype", "device"))
 
 
-def _solve_on_host(matrix: Any, method: str, b: Any, x0: Any, limits: Any, M: Any) -> tuple[Any, bool, int]:
-    dtype = np.dtype(matrix.dtype)
-    x = np.empty(len(b), dtype)
-    first = None if x0 is None else contiguous(x0.ravel())
-    engine = getattr(matrix, "engine", _native)
-    return x, *engine.solve(matrix, method, (contiguous(b.ravel(), dtype), first, x), limits, M)
-
-
-def _solve_on_gpu(matrix: Any, method: str, b: Any, x0: Any, limits: Any, M: Any) -> tuple[Any, bool, int]:
+def _solution(run: Callable[[Any], tuple[bool, int]], b: Any, x0: Any, matrix: Any) -> tuple[Any, bool, int]:
+    """x, and what `run` returns, which gets (b, x0, x): arrays of the host, or where b is on the matrix's GPU."""
+    if not _dlpack.is_on_gpu(b):
+        dtype = np.dtype(matrix.dtype)
+        x = np.empty(len(b), dtype)
+        first = None if x0 is None else contiguous(x0.ravel(), dtype)
+        return x, *run((contiguous(b.ravel(), dtype), first, x))
     device = matrix.device
     x = _dlpack.like(b, (b.shape[0],), device)
     first = None if x0 is None else _dlpack.take(x0.reshape(-1), device)
     right, out = _dlpack.take(b.reshape(-1), device), _dlpack.take(x, device)
-    found = _native.solve(matrix, method, (right, first, out), limits, M)
+    found = run((right, first, out))
     _dlpack.release(b, device)
     return x, *found
+
+
+class Solver:
+    """An iterative solver of one matrix A for many right-hand sides, and for other values of its pattern.
+
+    The plan of the product and the vectors are made once, where `cg` and its kin make them for each system. A is a sparse
+    array or matrix, or a matrix on a device; `method` is `cg`, `enqueued-cg`, `bicgstab`, `gmres` or `minres`; M is None, or a
+    preconditioner of :func:`~nnz.linalg.jacobi`, `ilu0` or `ic0` with A's type and device.
+
+    >>> import nnz, numpy as np
+    >>> A = nnz.csr_array(np.array([[4.0, 1.0], [1.0, 3.0]]))
+    >>> solver = nnz.linalg.Solver(A, "cg", rtol=1e-12)
+    >>> solver.solve(np.array([5.0, 4.0]))
+    (array([1., 1.]), 0)
+    >>> solver.update(2 * A)
+    >>> solver.solve(np.array([5.0, 4.0]))[0]
+    array([0.5, 0.5])
+    """
+
+    def __init__(self, A: Any, method: str = "cg", *, rtol: float = 1e-5, maxiter: int | None = None, restart: int = 20, M: Any = None) -> None:
+        if method not in METHODS:
+            raise ValueError(f"the method is {method!r} where one of {', '.join(METHODS)} is right")
+        if not (is_limit(rtol) and is_count(restart) and (maxiter is None or is_count(maxiter))):
+            raise ValueError(f"rtol={rtol!r}, maxiter={maxiter!r} and restart={restart!r} where numbers that are not negative are right")
+        if M is not None and not isinstance(M, Preconditioner):
+            raise TypeError(f"M is {type(M).__name__} where a preconditioner of nnz.linalg is needed")
+        self._matrix = floating(A)
+        # As in SciPy, the limit of GMRES counts cycles.
+        limit = maxiter if maxiter is None or method != "gmres" else maxiter * restart
+        limits = (float(rtol), 0.0, limit, int(restart))
+        self._native = _native.Solver.of(self._matrix, method, limits, None if M is None else M._native)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(rows, columns) of A."""
+        return self._matrix.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type in which systems are solved: that of A, or float64 for integers."""
+        return np.dtype(self._matrix.dtype)
+
+    @property
+    def device(self) -> str:
+        """The name of the device of A."""
+        return self._matrix.device
+
+    def solve(self, b: Any, x0: Any = None) -> tuple[Any, int]:
+        """(x, info) of A·x = b from x0, or from 0: `info` is 0 where ‖b − A·x‖ ≤ rtol·‖b‖, else the number of iterations.
+
+        A vector on the GPU of A stays there, and so does x.
+        """
+        if not _dlpack.is_on_gpu(b):
+            b = converted("b", b, "solver", self.dtype)
+            x0 = None if x0 is None else converted("x0", x0, "solver", self.dtype)
+        rows = self.shape[0]
+        for name, vector in (("b", b), ("x0", x0)):
+            if vector is not None and tuple(vector.shape) not in ((rows,), (rows, 1)):
+                raise wrong_shape(name, tuple(vector.shape), f"({rows},)")
+        x, converged, iterations = _solution(self._native.solve, b, x0, self._matrix)
+        return x, 0 if converged else max(iterations, 1)
+
+    def update(self, A: Any) -> None:
+        """Takes the values of another matrix with the same pattern, type and device: the plan stays.
+
+        M stays as it is, until its :meth:`Preconditioner.update`. After an error the solver is that of the matrix before.
+        """
+        self._native.update(floating(A))
+
+    def __repr__(self) -> str:
+        rows, cols = self.shape
+        return f"<Solver of {rows} x {cols} {self.dtype} on {self.device}>"

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ._arrays import Coo, Csc, Csr, Scipy
+from ._arrays import CLASSES, FORMATS, Coo, Csc, Csr, Scipy
 
 
 class _Containers(Scipy):
@@ -59,3 +59,6 @@ class dok_matrix(_Containers, sp.dok_matrix):
 
 class lil_matrix(_Containers, sp.lil_matrix):
     """:class:`scipy.sparse.lil_matrix`, which becomes the classes here."""
+
+
+CLASSES |= {getattr(sp, f"{format}_matrix"): globals()[f"{format}_matrix"] for format in FORMATS}

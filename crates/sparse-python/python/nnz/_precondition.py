@@ -22,15 +22,20 @@ class Preconditioner(LinearOperator):
     """
 
     def __init__(self, A: Any, by: str) -> None:
-        if sp.issparse(A) and A.dtype.kind in "biu":
-            A = A.astype(solution_type(A.dtype))
-        self._native = _native.Preconditioner.of(native_of(A), by)
+        self._native = _native.Preconditioner.of(floating(A), by)
         super().__init__(np.dtype(self._native.dtype), self._native.shape)
 
     @property
     def device(self) -> str:
         """The device's name."""
         return self._native.device
+
+    def update(self, A: Any) -> None:
+        """Takes the values of another matrix with the same pattern, type and device, without another analysis.
+
+        All solvers that were made with the preconditioner have them, too. After an error the old values remain.
+        """
+        self._native.update(floating(A))
 
     def solve(self, rhs: Any, out: Any = None, stream: Any = None) -> Any:
         """K⁻¹·rhs of a vector; one on the GPU stays there."""
@@ -46,6 +51,13 @@ class Preconditioner(LinearOperator):
         if np.iscomplexobj(x) and self.dtype.kind == "f":
             return self._matvec(x.real) + 1j * self._matvec(x.imag)
         return self.solve(np.asarray(x).reshape(-1).astype(self.dtype))
+
+
+def floating(A: Any) -> _native.Matrix:
+    """The matrix on a device, of a sparse array of the host a copy; integers become floating-point numbers."""
+    if sp.issparse(A) and A.dtype.kind in "biu":
+        A = A.astype(solution_type(A.dtype))
+    return native_of(A)
 
 
 def jacobi(A: Any, block: int = 1) -> Preconditioner:

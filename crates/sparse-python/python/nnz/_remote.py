@@ -145,6 +145,12 @@ def multiply_sparse(a: Matrix, b: Any) -> Matrix:
     return _made(a, "spgemm", other=_on_server(b))
 
 
+def combine(by: str, blocks: Sequence[Any]) -> Matrix:
+    # The server has no operation of that kind.
+    theirs = [_on_server(block).handle.to_scipy() for block in blocks]
+    return _put(sp.csr_array(sp.kron(*theirs) if by == "kron" else getattr(sp, by)(theirs)))
+
+
 def select(a: Matrix, rows: Any = None, columns: Any = None) -> Matrix:
     chosen = {"rows": rows, "columns": columns}
     texts = {name: ",".join(map(str, lines)) for name, lines in chosen.items() if lines is not None}

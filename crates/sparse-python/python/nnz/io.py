@@ -16,8 +16,8 @@ import scipy.io
 import scipy.sparse as sp
 
 from . import _native
-from ._arrays import TYPES, coo_array, csr_array, plain_arrays
-from ._functions import ours
+from ._arrays import TYPES, coo_array, csr_array, ours, plain_arrays
+from ._device import DeviceMatrix
 
 __all__ = ["load_npz", "mmread", "mmwrite", "save_npz"]
 
@@ -105,8 +105,9 @@ _LEAST_GENERAL = 100
 def mmwrite(target: Any, a: Any, *arguments: Any, **options: Any) -> None:
     """:func:`scipy.io.mmwrite`, by nnz for 100 rows or columns or more and without further arguments.
 
-    Where a path cannot be written there is an error, which SciPy's lacks.
+    A matrix on a device is copied to the host. Where a path cannot be written there is an error, which SciPy's lacks.
     """
+    a = a.get() if isinstance(a, DeviceMatrix) else a
     if sp.issparse(a) and a.format in ("csr", "csc"):
         # SciPy makes coordinates of the arrays without looking at them.
         a.check_format(full_check=True)
@@ -207,7 +208,11 @@ _INT32, _INT64 = np.dtype(np.int32), np.dtype(np.int64)
 
 
 def save_npz(file: Any, matrix: Any, compressed: bool = True) -> None:
-    """:func:`scipy.sparse.save_npz`: a compressed file of a CSR or CSC array by nnz, small ones and others by SciPy."""
+    """:func:`scipy.sparse.save_npz`: a compressed file of a CSR or CSC array by nnz, small ones and others by SciPy.
+
+    A matrix on a device is copied to the host.
+    """
+    matrix = matrix.get() if isinstance(matrix, DeviceMatrix) else matrix
     # The library writes arrays, which SciPy reads as such.
     ours = isinstance(matrix, sp.sparray) and matrix.format in ("csr", "csc") and _is_ours(matrix) and matrix.nnz >= _LEAST_SAVED
     if isinstance(file, (str, os.PathLike)) and compressed and ours:

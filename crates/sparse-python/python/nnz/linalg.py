@@ -15,6 +15,7 @@ import scipy.sparse.linalg as scipy_linalg
 from ._device import DeviceMatrix
 from ._factor import Factors, factorized, splu, spsolve
 from ._functions import of_scipy
+from ._iterative import Solver
 from ._iterative import solve as _solve
 from ._least_squares import lsqr
 from ._precondition import Preconditioner, ic0, ilu0, jacobi
@@ -23,6 +24,7 @@ from scipy.sparse.linalg import spilu
 __all__ = [
     "Factors",
     "Preconditioner",
+    "Solver",
     "bicgstab",
     "cg",
     "factorized",
