@@ -208,7 +208,7 @@ fn rows_and_columns_are_as_stored() -> Result<()> {
 
 #[test]
 fn empty_matrices_have_every_method() -> Result<()> {
-    for (rows, cols) in [(0, 0), (0, 3), (3, 0), (2, 2)] {
+    for (rows, cols) in [(0_usize, 0_usize), (0, 3), (3, 0), (2, 2)] {
         let a = Csr::<f64>::from_triplets(rows, cols, [])?;
         let smaller = rows.min(cols);
         assert_eq!((a.shape(), a.nnz(), a.get(0, 0)), ((rows, cols), 0, None));
@@ -404,5 +404,28 @@ fn rows_and_columns_are_selected_in_the_order_of_lists() -> Result<()> {
     assert_eq!(repeated.values(), &[2.0, 2.0, 5.0, 1.0, 1.0, 4.0]);
     assert_eq!(a.select(&[], &[0])?.shape(), (0, 1));
     assert!(a.select(&[0], &[3]).is_err());
+    Ok(())
+}
+
+#[test]
+fn diagonals_have_the_places_that_their_numbers_say() -> Result<()> {
+    for (rows, cols) in [(0_usize, 0_usize), (0, 3), (3, 0), (1, 1), (2, 5), (5, 2), (4, 4)] {
+        for k in -6_isize..=6 {
+            let places: Vec<_> =
+                (0..rows).filter_map(|i| Some((i, i.checked_add_signed(k).filter(|&j| j < cols)?))).collect();
+            let values: Vec<f64> = (1..=places.len()).map(|value| value as f64).collect();
+            let a = Csr::<f64>::from_diagonals(rows, cols, &[(k, &values)])?;
+            assert!(a.triplets().eq(places.iter().zip(&values).map(|(&(i, j), &value)| (i, j, value))));
+            let longer = [&values[..], &[0.0]].concat();
+            assert!(matches!(
+                Csc::<f64>::from_diagonals(rows, cols, &[(k, &longer)]),
+                Err(Error::Shape { .. })
+            ));
+        }
+    }
+    let extreme = Csr::<f64>::from_diagonals(2, 2, &[(isize::MIN, &[]), (isize::MAX, &[]), (0, &[1.0; 2])])?;
+    assert_eq!(extreme, Csr::identity(2)?);
+    let twice = Csr::<f64>::from_diagonals(2, 2, &[(0, &[1.0; 2]), (0, &[2.0; 2])])?;
+    assert_eq!(twice.values(), &[3.0; 2]);
     Ok(())
 }

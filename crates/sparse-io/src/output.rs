@@ -1,6 +1,7 @@
 //! Outputs: a file by its name, written whole or not at all, or a stream.
 
 use sparse_core::{Error, Result};
+use std::fmt::{self, Debug, Formatter};
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, BufWriter, Seek, Write};
 use std::path::{Path, PathBuf};
@@ -14,13 +15,38 @@ use tempfile::NamedTempFile;
 /// has one and is removed unless the process is killed. The new file has the permissions of the old one, and a link to
 /// it stays a link.
 ///
-/// A device, a pipe or standard output is written once the file is complete in a temporary file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// A device, a pipe, standard output or a [`Write`] is written once the file is complete in a temporary file.
+///
+/// ```
+/// use sparse_core::Csr;
+/// use sparse_io::{MatrixFile, npz};
+///
+/// let a = Csr::<f64>::identity(3)?;
+/// let mut bytes = vec![]; // or a socket, a compressor, a member of an archive
+/// npz::write_csr(&mut bytes, &a)?;
+/// let b: Csr<f64> = MatrixFile::from_reader("a.npz", &bytes[..])?.read_csr()?;
+/// assert!(a.triplets().eq(b.triplets()));
+/// # Ok::<(), sparse_core::Error>(())
+/// ```
 pub enum Output<'a> {
     /// A file, a device or a named pipe.
     Path(&'a Path),
     /// Standard output.
     Stdout,
+    /// Bytes in memory, a socket, a compressor.
+    Writer(&'a mut dyn Write),
+}
+
+impl Debug for Output<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Output").field(&self.name()).finish()
+    }
+}
+
+impl<'a, W: Write> From<&'a mut W> for Output<'a> {
+    fn from(writer: &'a mut W) -> Self {
+        Self::Writer(writer)
+    }
 }
 
 impl<'a, P: AsRef<Path> + ?Sized> From<&'a P> for Output<'a> {
@@ -29,7 +55,7 @@ impl<'a, P: AsRef<Path> + ?Sized> From<&'a P> for Output<'a> {
     }
 }
 
-impl Output<'_> {
+impl<'a> Output<'a> {
     /// Checks that a file can be written there; writes nothing.
     ///
     /// ```
@@ -41,8 +67,9 @@ impl Output<'_> {
     ///
     /// # Errors
     /// [`Error::Io`] if the folder does not exist or allows no files, or if the file exists and may not be written.
-    pub fn check(self) -> Result<()> {
-        let check = || match self.target()? {
+    pub fn check(&self) -> Result<()> {
+        let Self::Path(path) = self else { return Ok(()) };
+        let check = || match Target::of(path)? {
             Target::File(replacement) => replacement.draft().map(drop),
             Target::Stream(_) => Ok(()),
         };
@@ -65,36 +92,47 @@ impl Output<'_> {
     /// # Errors
     /// [`Error::Io`] if `write` fails or the file cannot be written; the old file then stays as it was.
     pub fn write(self, write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) -> Result<()> {
+        let name = self.name();
         let write_all = || match self.target()? {
             Target::File(replacement) => replacement.write(write),
             Target::Stream(stream) => write_to_stream(stream, write),
         };
-        write_all().map_err(|source| self.error(source))
+        write_all().map_err(|source| error(name, source))
     }
 
-    fn target(&self) -> io::Result<Target<'_>> {
+    fn target(self) -> io::Result<Target<'a>> {
         match self {
-            Self::Stdout => Ok(Target::Stream(Stream::Stdout)),
             Self::Path(path) => Target::of(path),
+            Self::Stdout => Ok(Target::Stream(Stream::Stdout)),
+            Self::Writer(writer) => Ok(Target::Stream(Stream::Writer(writer))),
         }
     }
 
-    /// A temporary file without a name, in the folder of the output, or in that of the system for standard output.
-    pub(crate) fn scratch(self) -> Result<File> {
+    /// A temporary file without a name, in the folder of the output, or in that of the system for a stream.
+    pub(crate) fn scratch(&self) -> Result<File> {
         let file = match self {
             Self::Path(path) => tempfile::tempfile_in(folder_of(path)),
-            Self::Stdout => tempfile::tempfile(),
+            Self::Stdout | Self::Writer(_) => tempfile::tempfile(),
         };
         file.map_err(|source| self.error(source))
     }
 
     pub(crate) fn error(&self, source: io::Error) -> Error {
-        let path = match self {
+        error(self.name(), source)
+    }
+
+    /// The name in errors.
+    fn name(&self) -> &'a Path {
+        match self {
             Self::Path(path) => path,
             Self::Stdout => Path::new("<stdout>"),
-        };
-        Error::Io { path: path.into(), source }
+            Self::Writer(_) => Path::new("<writer>"),
+        }
     }
+}
+
+fn error(name: &Path, source: io::Error) -> Error {
+    Error::Io { path: name.into(), source }
 }
 
 enum Target<'a> {
@@ -105,6 +143,7 @@ enum Target<'a> {
 enum Stream<'a> {
     Path(&'a Path),
     Stdout,
+    Writer(&'a mut dyn Write),
 }
 
 impl<'a> Target<'a> {
@@ -124,7 +163,7 @@ impl<'a> Target<'a> {
     }
 }
 
-/// Copies the output of `write` to a device, a pipe or standard output, once it is whole.
+/// Copies the output of `write` to a device, a pipe, standard output or a writer, once it is whole.
 fn write_to_stream(
     stream: Stream<'_>,
     write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
@@ -132,10 +171,15 @@ fn write_to_stream(
     let mut draft = fill(tempfile::tempfile()?, write)?;
     draft.rewind()?;
     match stream {
-        Stream::Path(path) => io::copy(&mut draft, &mut OpenOptions::new().write(true).open(path)?)?,
-        Stream::Stdout => io::copy(&mut draft, &mut io::stdout().lock())?,
-    };
-    io::stdout().flush()
+        Stream::Path(path) => copy(&mut draft, &mut OpenOptions::new().write(true).open(path)?),
+        Stream::Stdout => copy(&mut draft, &mut io::stdout().lock()),
+        Stream::Writer(writer) => copy(&mut draft, writer),
+    }
+}
+
+fn copy(draft: &mut File, stream: &mut (impl Write + ?Sized)) -> io::Result<()> {
+    io::copy(draft, stream)?;
+    stream.flush()
 }
 
 fn fill(file: File, write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) -> io::Result<File> {
@@ -317,6 +361,18 @@ mod tests {
         assert!(Output::from(folder.path()).check().is_err());
         assert!(Output::from(&folder.path().join("no/such/folder/a")).check().is_err());
         assert!(Output::Stdout.check().is_ok());
+    }
+
+    #[test]
+    fn a_writer_gets_a_whole_file_or_nothing() {
+        let mut bytes = b"before ".to_vec();
+        Output::from(&mut bytes).write(|out| out.write_all(b"after")).unwrap();
+        let full = |_: &mut _| Err(io::Error::other("the disk is full"));
+        let error = Output::from(&mut bytes).write(full).unwrap_err();
+        assert_eq!(error.to_string(), "<writer>: the disk is full");
+        assert_eq!(bytes, b"before after");
+        let mut short = &mut [0; 3][..];
+        assert!(Output::from(&mut short).write(|out| out.write_all(b"after")).is_err());
     }
 
     #[cfg(unix)]

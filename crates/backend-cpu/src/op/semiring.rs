@@ -1,9 +1,10 @@
-//! `C ← A·B` over a semiring: a row is the work of one thread, rows of about equal entries are taken together.
+//! `C ← A·B` over a semiring, with dense and with sparse B: a row is the work of one thread, rows of about equal work are
+//! taken together.
 
 use crate::Cpu;
-use crate::parallel::{CHUNK, rows_by_entries, split_mut};
+use crate::parallel::{CHUNK, rows_by_entries, rows_by_weight, split_mut};
 use sparse_core::Index;
-use sparse_core::op::{Semiring, SemiringProduct, SemiringProducts};
+use sparse_core::op::{ProductRows, Semiring, SemiringProduct, SemiringProducts, SemiringSpgemm};
 
 impl SemiringProducts for Cpu {
     fn run_semiring<S: Semiring<V>, V: Copy + Sync, I: Index, O: Index>(
@@ -20,5 +21,14 @@ impl SemiringProducts for Cpu {
                 product.write_row(row, c);
             }
         });
+    }
+
+    fn run_semiring_spgemm<S: Semiring<V>, V: Copy + Sync, I: Index, O: Index>(
+        &self,
+        product: &SemiringSpgemm<'_, S, V, I, O>,
+    ) -> Vec<ProductRows<S::Element, I>> {
+        let (rows, before) = (product.nrows(), product.products_before());
+        let parts = rows_by_weight(rows, |row| before[row] + row, CHUNK);
+        self.map(before[rows], parts, |rows| product.compute(rows))
     }
 }

@@ -47,9 +47,14 @@ impl Matrix {
     /// ```
     ///
     /// # Errors
-    /// Those of [`MatrixFile::open`] and [`read_csr`](Self::read_csr).
+    /// Those of [`MatrixFile::open`] and [`read_csr`](Self::read_csr); [`Unsupported`](Error::Unsupported) for far more
+    /// rows than entries.
     pub fn read(device: &Device, path: impl AsRef<Path>) -> Result<Self> {
         let file = MatrixFile::open(path)?;
+        if file.has_too_many_rows()? {
+            let reason = "it has far more rows than entries; Matrix::read_coo of a MatrixFile reads it";
+            return Err(Error::unsupported(format_args!("{} as csr", file.path().display()), reason));
+        }
         Self::read_csr(device, &file, file.value_type()?)
     }
 
@@ -159,8 +164,8 @@ impl Matrix {
         })
     }
 
-    /// Writes the matrix to a file of the kind of its name: Matrix Market (`.mtx`, `.mtx.gz`, and standard output),
-    /// `.npz`, or `.npy`, which is dense.
+    /// Writes the matrix to a file of the kind of its name: Matrix Market (`.mtx`, `.mtx.gz`), `.npz`, or `.npy`, which is
+    /// dense. Standard output and writers get Matrix Market; [`write_as`](Self::write_as) writes them the other kinds.
     ///
     /// CSR, CSC and COO keep their format in `.npz`, and COO keeps the order of its entries in every kind of file;
     /// other formats are converted to CSR. Batches are written only to `.npz`.
@@ -182,16 +187,27 @@ impl Matrix {
         let output = output.into();
         let kind = match output {
             Output::Path(path) => FileKind::of(path)?,
-            Output::Stdout => FileKind::MatrixMarket,
+            Output::Stdout | Output::Writer(_) => FileKind::MatrixMarket,
         };
         self.write_as(output, kind)
     }
 
     /// Writes the matrix to a file of this kind; see [`write`](Self::write).
     ///
+    /// ```
+    /// use nnz::{io::{FileKind, MatrixFile}, prelude::*};
+    /// let a = Matrix::from_typed(&Device::host()?, Csr::<f64>::identity(3)?)?;
+    /// let mut bytes = vec![];
+    /// a.write_as(&mut bytes, FileKind::Npz)?;
+    /// let b = MatrixFile::from_reader("a.npz", &bytes[..])?;
+    /// assert_eq!(Matrix::read_csr(&Device::host()?, &b, DType::F64)?.nnz(), 3);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
     /// # Errors
     /// Those of [`write`](Self::write).
-    pub fn write_as(&self, output: Output<'_>, kind: FileKind) -> Result<()> {
+    pub fn write_as<'a>(&self, output: impl Into<Output<'a>>, kind: FileKind) -> Result<()> {
+        let output = output.into();
         match (kind, self.format()) {
             (FileKind::MatrixMarket | FileKind::Npy, Format::BatchCsr | Format::BatchCsc) => {
                 Err(Error::unsupported("a batch in a file of one matrix", "choose .npz"))

@@ -18,9 +18,9 @@ fn main() -> nnz::Result<()> {
     assert_eq!(element, Some(2.0));
     let upper = csr.upper_triangle();
     assert_eq!(upper.nnz(), 3);
-    let d = [1.0, 2.0, 3.0];
-    let diagonal = Csr::<f64>::from_triplets(3, 3, (0..3).map(|i| (i, i, d[i])))?;
-    assert_eq!(diagonal.diagonal(), [1.0, 2.0, 3.0]);
+    let (d, u) = ([1.0, 2.0, 3.0], [4.0, 5.0]);
+    let diagonals = Csr::<f64>::from_diagonals(3, 3, &[(0, &d), (1, &u)])?;
+    assert_eq!((diagonals.diagonal(), diagonals.get(1, 2)), (vec![1.0, 2.0, 3.0], Some(5.0)));
     let coo = Matrix::from_typed(&device, coo)?;
     let a = Matrix::from_typed(&device, csr)?;
     let (below, beside) = (Matrix::vstack(&[&a, &a])?, Matrix::hstack(&[&a, &a])?);
@@ -83,7 +83,7 @@ fn main() -> nnz::Result<()> {
     assert_eq!((product.nnz(), product.format()), (3, Format::Csr));
     let product = left.matmul_in_chunks(&right, Some(1 << 30))?;
     assert_eq!(product.nnz(), 3);
-    let gram = (&left.transpose()?.to_format(Format::Csr)? * &left)?;
+    let gram = (&left.transpose()? * &left)?;
     assert_eq!(gram.shape(), (3, 3));
     let p = left.transpose()?.to_format(Format::Csr)?;
     let coarse = right.galerkin(&left, &p)?;
@@ -91,6 +91,8 @@ fn main() -> nnz::Result<()> {
 
     // Reducing
     let sums = a.reduce(Each::Row, Reduction::Sum)?;
+    let shares = a.scaled_by(Some(&sums.map_values(|sum: f64| 1.0 / sum)?), None)?;
+    assert_eq!(shares.nnz(), a.nnz());
     let largest = a.reduce(Each::Column, Reduction::Max)?;
     assert_eq!((sums.to_vec::<f64>()?, largest.to_vec::<f64>()?), (vec![3.0, 3.0], vec![1.0, 3.0, 2.0]));
     let variances = a.reduce(Each::Row, Reduction::Variance)?;

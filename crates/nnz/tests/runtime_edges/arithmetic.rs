@@ -229,3 +229,31 @@ fn no_lines_have_every_reduction() {
     let error = a.reduce(Each::Row, Reduction::Mean).unwrap_err().to_string();
     assert_eq!(error, "reduce: the rows or columns have no elements; only their sums and norms exist");
 }
+
+#[test]
+fn functions_of_vectors_have_the_type_of_the_elements() {
+    let x = Vector::from_slice(&cpu(), &[c64::new(1.0, 2.0), c64::new(0.0, -1.0)]).unwrap();
+    let conjugate = x.map_values(|x: c64| x.conj()).unwrap();
+    assert_eq!(conjugate.to_vec::<c64>().unwrap(), [c64::new(1.0, -2.0), c64::new(0.0, 1.0)]);
+    let error = x.map_values(|x: f64| x).unwrap_err().to_string();
+    assert_eq!(error, "map_values: the elements are c64, the function is of f64");
+    assert!(Vector::zeros(&cpu(), DType::F32, 0).unwrap().map_values(f32::exp).unwrap().is_empty());
+}
+
+#[test]
+fn operators_multiply_matrices_of_any_two_formats() {
+    let a = Csr::<f64>::from_triplets(3, 3, [(0, 0, 2.0), (0, 2, 1.0), (1, 1, 3.0), (2, 0, -1.0)]).unwrap();
+    let a = Matrix::from_typed(&cpu(), a).unwrap();
+    let expected = dense(&a.matmul_sparse(&a).unwrap());
+    for left in formats() {
+        for right in formats() {
+            let (a, b) = (a.to_format(left).unwrap(), a.to_format(right).unwrap());
+            let product = (&a * &b).unwrap();
+            let format = if left == Format::Csc { Format::Csc } else { Format::Csr };
+            assert_eq!((dense(&product), product.format()), (expected.clone(), format), "{left} x {right}");
+        }
+    }
+    let batch = Matrix::from_members(&[a.clone()]).unwrap();
+    assert!(matches!((&batch * &a).unwrap_err(), Error::Unsupported { .. }));
+    assert!(matches!((&a * &batch).unwrap_err(), Error::Unsupported { .. } | Error::Operands { .. }));
+}

@@ -2,7 +2,7 @@
 
 use super::{cpu, methods};
 use nnz::prelude::*;
-use nnz::{Method, Preconditioner, PreconditionerKind, SolveOptions, Solver};
+use nnz::{HostCsr, IndexType, Method, Preconditioner, PreconditionerKind, SolveOptions, Solver};
 use std::ops::ControlFlow;
 
 const KINDS: [PreconditionerKind; 5] = [
@@ -127,7 +127,9 @@ fn an_update_that_fails_changes_nothing() {
 #[test]
 fn a_matrix_of_another_type_or_pattern_is_refused_with_what_would_fit() {
     let a = laplacian();
-    let again = laplacian();
+    let mut reversed: Vec<_> = (0..144).rev().collect();
+    reversed.swap(3, 70);
+    let other = a.permute(&reversed, &reversed).unwrap();
     for method in methods() {
         let mut solver = a.solver(&SolveOptions::new(method)).unwrap();
         let mut error = |a: &Matrix| solver.update(a).unwrap_err().to_string();
@@ -135,16 +137,75 @@ fn a_matrix_of_another_type_or_pattern_is_refused_with_what_would_fit() {
         assert_eq!(error(&a.cast(DType::F32).unwrap()), types);
         let of = "144 x 144 with 672 entries";
         let cure = "with_values of the former matrix gives one of its pattern";
-        let found = error(&again);
-        let patterns = format!("the solver was made for csr of {of}, the matrix is csr of {of}");
+        let found = error(&other);
+        let patterns = format!("the solver was made for csr (i32) of {of}, the matrix is csr (i32) of {of}");
         assert_eq!(found, format!("update: {patterns} and has another pattern; {cure}"));
         let found = error(&a.transpose().unwrap());
-        assert!(found.contains("the matrix is csc of 144 x 144"), "{found}");
-        solver.update(&a.with_values(&again.values().unwrap()).unwrap()).unwrap();
+        assert!(found.contains("the matrix is csc (i32) of 144 x 144"), "{found}");
+        solver.update(&a.with_values(&other.values().unwrap()).unwrap()).unwrap();
+    }
+    for kind in [PreconditionerKind::Ilu0, PreconditionerKind::Ic0] {
+        let error = a.preconditioner(kind).unwrap().update(&other).unwrap_err();
+        assert!(matches!(error, Error::PlanMismatch { op: "update", .. }), "{error}");
+        assert!(error.to_string().starts_with("update: the preconditioner was made for csr"), "{error}");
     }
     let mut jacobi = a.preconditioner(PreconditionerKind::Jacobi).unwrap();
-    assert!(matches!(jacobi.update(&again), Err(Error::PlanMismatch { op: "update", .. })));
     assert!(matches!(jacobi.update(&a.cast(DType::C64).unwrap()), Err(Error::Operands { .. })));
+}
+
+/// Triplets of [`shifted`], as a program assembles them in each step.
+fn assembled(format: Format) -> Matrix {
+    let mut entries = vec![];
+    shifted(&laplacian()).for_each_entry(&mut |row, col, value| entries.push((row, col, value))).unwrap();
+    let a = Matrix::from_triplets(&cpu(), DType::F64, IndexType::I32, (144, 144), &entries).unwrap();
+    a.to_format(format).unwrap()
+}
+
+#[test]
+fn a_matrix_that_was_assembled_anew_has_the_pattern_that_it_had() {
+    for format in [Format::Csr, Format::Csc, Format::Coo] {
+        let a = laplacian().to_format(Format::Coo).unwrap().to_format(format).unwrap();
+        let other = assembled(format);
+        for method in methods() {
+            let mut solver = a.solver(&SolveOptions::new(method)).unwrap();
+            solver.update(&other).unwrap();
+            let new = solution(&mut other.solver(&SolveOptions::new(method)).unwrap());
+            assert_eq!(solution(&mut solver), new, "{method} of {format}");
+        }
+        for kind in KINDS {
+            let mut preconditioner = a.preconditioner(kind).unwrap();
+            preconditioner.update(&other).unwrap();
+            assert_eq!(applied(&preconditioner), applied(&other.preconditioner(kind).unwrap()), "{kind}");
+        }
+    }
+}
+
+#[test]
+fn matrices_that_borrow_their_arrays_are_updated_by_those_that_own_them_and_back() {
+    let a = nnz::generate::stencil_5::<f64>(12, 12).unwrap();
+    let twice: Vec<f64> = a.values().iter().map(|value| 2.0 * value).collect();
+    // SAFETY: `a` and the values outlive the matrices, and nobody writes them.
+    let borrow = |values: &[f64]| unsafe {
+        let same = HostCsr::borrow_pattern(&a, values).unwrap();
+        let equal = HostCsr::borrow(144, 144, &a.offsets()[..], &a.indices()[..], values).unwrap();
+        [same, equal].map(|borrowed| Matrix::wrap(&cpu(), borrowed).unwrap())
+    };
+    let owned = Matrix::from_typed(&cpu(), a.clone()).unwrap();
+    let [first, second] = borrow(a.values());
+    let [twice_first, twice_second] = borrow(&twice);
+    let own_twice = owned.scaled(2.0).unwrap();
+    for method in methods() {
+        let expected = solution(&mut own_twice.solver(&SolveOptions::new(method)).unwrap());
+        for before in [&owned, &first, &second] {
+            let mut solver = before.solver(&SolveOptions::new(method)).unwrap();
+            for other in [&twice_first, &twice_second, &own_twice, &twice_second] {
+                solver.update(other).unwrap();
+                assert_eq!(solution(&mut solver), expected, "{method}");
+            }
+            solver.update(&owned).unwrap();
+            assert_ne!(solution(&mut solver), expected, "{method}");
+        }
+    }
 }
 
 #[cfg(feature = "direct")]

@@ -3,6 +3,7 @@
 use super::coo::check_index;
 use super::{Axis, Compressed, Coo, CooPattern, PatternId};
 use crate::backend::vec_with_capacity;
+use crate::checks::check_size;
 use crate::error::Result;
 use crate::index::Index;
 use crate::op::{Duplicates, Operations};
@@ -35,6 +36,43 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> Compressed<A, T, Host, I, O> {
         let coo = Coo::<T, Host, I>::from_triplets(nrows, ncols, triplets)?;
         Reference.convert(&coo, &Duplicates::Sum)
     }
+
+    /// A matrix of some diagonals: `(k, values)` is the diagonal `a[i, i + k]`, below the main one for a negative k.
+    ///
+    /// Zeros are stored; a diagonal that is given twice counts as the sum.
+    ///
+    /// ```
+    /// use sparse_core::Csr;
+    /// let second_difference =
+    ///     Csr::<f64>::from_diagonals(3, 3, &[(0, &[2.0; 3]), (1, &[-1.0; 2]), (-1, &[-1.0; 2])])?;
+    /// assert_eq!(second_difference.values(), &[2.0, -1.0, -1.0, 2.0, -1.0, -1.0, 2.0]);
+    /// let error = Csr::<f64>::from_diagonals(3, 3, &[(1, &[1.0; 3])]).unwrap_err();
+    /// assert_eq!(error.to_string(), "from_diagonals: the length of diagonal 1 is 3 where 2 is needed");
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Shape`](crate::Error::Shape) for a diagonal of another length than the matrix has there;
+    /// [`IndexOverflow`](crate::Error::IndexOverflow) as [`from_triplets`](Self::from_triplets).
+    #[doc(alias("diags", "diags_array", "spdiags", "tridiagonal"))]
+    pub fn from_diagonals(nrows: usize, ncols: usize, diagonals: &[(isize, &[T])]) -> Result<Self> {
+        for &(k, values) in diagonals {
+            let (row, column) = diagonal_start(k);
+            let length = nrows.saturating_sub(row).min(ncols.saturating_sub(column));
+            check_size("from_diagonals", &format!("the length of diagonal {k}"), length, values.len())?;
+        }
+        let entries = diagonals.iter().flat_map(|&(k, values)| {
+            let (row, column) = diagonal_start(k);
+            values.iter().enumerate().map(move |(i, &value)| (row + i, column + i, value))
+        });
+        Self::from_triplets(nrows, ncols, entries)
+    }
+}
+
+/// The row and the column of the first element of a diagonal.
+fn diagonal_start(k: isize) -> (usize, usize) {
+    let distance = k.unsigned_abs();
+    if k < 0 { (distance, 0) } else { (0, distance) }
 }
 
 impl<T: Scalar, I: Index> Coo<T, Host, I> {

@@ -5,10 +5,13 @@
 //! | [`MinPlus`] | minimum | sum | ∞ | a step of shortest paths |
 //! | [`OrAnd`] | or | and | false | a step of a search in a graph |
 //!
+//! B is dense ([`SemiringProducts::semiring_spmm`]) or sparse ([`SemiringProducts::semiring_spgemm`]).
+//!
 //! The operation calls the user's code for each entry, so only backends in the host's memory have it: the serial
 //! reference and the CPU, for CSR. It is compiled in the calling program, for the types of the call. Entries of A may be
 //! of any type, too, such as elements of a finite field ([`SemiringProducts::semiring_spmm_with`]).
 
+use super::semiring_spgemm::{PatternElements, PatternValues, ProductRows, SemiringSpgemm};
 use crate::backend::Backend;
 use crate::checks::check_size;
 use crate::error::{Result, checked_product};
@@ -17,6 +20,7 @@ use crate::index::Index;
 use crate::scalar::{Real, Scalar};
 use crate::space::Host;
 use std::fmt::{self, Debug, Formatter};
+use std::sync::Arc;
 
 const OP: &str = "semiring";
 
@@ -284,10 +288,104 @@ pub trait SemiringProducts: Backend<Space = Host> {
         self.semiring_spmm(semiring, a, x, 1, y)
     }
 
+    /// `A·B` of sparse matrices over the semiring, whose elements are the values of B and C: sorted, with an entry
+    /// wherever a product arises, be the sum zero or not.
+    ///
+    /// ```
+    /// use sparse_core::op::{MinPlus, SemiringProducts};
+    /// use sparse_core::{Csr, reference::Reference};
+    ///
+    /// // Shortest ways of two roads: from 0 over 1 or 2 to 3.
+    /// let roads = Csr::<f64>::from_triplets(4, 4, [(0, 1, 4.0), (0, 2, 1.0), (1, 3, 1.0), (2, 3, 3.0)])?;
+    /// let two = Reference.semiring_spgemm(&MinPlus, &roads, &roads)?;
+    /// assert!(two.triplets().eq([(0, 3, 4.0)]));
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Shape`](crate::Error::Shape) unless B has as many rows as A has columns;
+    /// [`IndexOverflow`](crate::Error::IndexOverflow) for more entries than `O` counts.
+    fn semiring_spgemm<S: Semiring<T, Element = T>, T: Scalar, I: Index, O: Index>(
+        &self,
+        semiring: &S,
+        a: &Csr<T, Host, I, O>,
+        b: &Csr<T, Host, I, O>,
+    ) -> Result<Csr<T, Host, I, O>> {
+        let (a, b) = ((&**a.pattern(), &a.values()[..]), (&**b.pattern(), &b.values()[..]));
+        let (pattern, values) = self.semiring_spgemm_with(semiring, a, b, None)?;
+        Csr::from_pattern(pattern, values)
+    }
+
+    /// `C⟨M⟩ = A·B` over the semiring: its elements at the entries of `mask`, whose values are not read; the zero of the
+    /// semiring where no product arises. The memory is that of the mask.
+    ///
+    /// ```
+    /// use sparse_core::op::{MinPlus, SemiringProducts};
+    /// use sparse_core::{Csr, reference::Reference};
+    ///
+    /// let roads = Csr::<f64>::from_triplets(3, 3, [(0, 1, 4.0), (1, 2, 1.0), (0, 2, 9.0), (2, 1, 3.0)])?;
+    /// let two = Reference.semiring_spgemm_masked(&MinPlus, &roads, &roads, &roads)?; // where there is a road
+    /// assert!(two.triplets().eq([
+    ///     (0, 1, 12.0),
+    ///     (0, 2, 5.0),
+    ///     (1, 2, f64::INFINITY),
+    ///     (2, 1, f64::INFINITY)
+    /// ]));
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`semiring_spgemm`](Self::semiring_spgemm); [`Shape`](crate::Error::Shape) for a mask of another shape
+    /// than C, [`Format`](crate::Error::Format) for one that is not sorted or has a coordinate twice.
+    fn semiring_spgemm_masked<S: Semiring<T, Element = T>, T: Scalar, I: Index, O: Index>(
+        &self,
+        semiring: &S,
+        a: &Csr<T, Host, I, O>,
+        b: &Csr<T, Host, I, O>,
+        mask: &Csr<T, Host, I, O>,
+    ) -> Result<Csr<T, Host, I, O>> {
+        let (a, b) = ((&**a.pattern(), &a.values()[..]), (&**b.pattern(), &b.values()[..]));
+        let (pattern, values) = self.semiring_spgemm_with(semiring, a, b, Some(mask.pattern()))?;
+        Csr::from_pattern(pattern, values)
+    }
+
+    /// [`semiring_spgemm`](Self::semiring_spgemm), or [`semiring_spgemm_masked`](Self::semiring_spgemm_masked) with the
+    /// pattern of a mask, for values of any type: patterns of CSR, and a value for each entry. So is C.
+    ///
+    /// ```
+    /// use sparse_core::op::{OrAnd, SemiringProducts};
+    /// use sparse_core::{Csr, SparseFormat, reference::Reference};
+    ///
+    /// let edges = Csr::<f32>::from_triplets(3, 3, [(0, 1, 0.5), (1, 2, 2.0)])?;
+    /// let (a, b) = ((&**edges.pattern(), &edges.values()[..]), (&**edges.pattern(), &vec![true; edges.nnz()][..]));
+    /// let (pattern, reached) = Reference.semiring_spgemm_with(&OrAnd, a, b, None)?;
+    /// assert_eq!((pattern.offsets(), pattern.indices(), reached), (&vec![0, 1, 1, 1], &vec![2], vec![true]));
+    /// # Ok::<(), sparse_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`semiring_spgemm_masked`](Self::semiring_spgemm_masked); [`Shape`](crate::Error::Shape) unless there
+    /// is a value for each entry.
+    fn semiring_spgemm_with<S: Semiring<V>, V: Copy + Sync, I: Index, O: Index>(
+        &self,
+        semiring: &S,
+        a: PatternValues<'_, V, I, O>,
+        b: PatternValues<'_, S::Element, I, O>,
+        mask: Option<&Arc<CompressedPattern<Host, I, O>>>,
+    ) -> Result<PatternElements<S::Element, I, O>> {
+        let product = SemiringSpgemm::new(semiring, a, b, mask)?;
+        product.assemble(self.run_semiring_spgemm(&product))
+    }
+
     /// Writes every row of C.
     fn run_semiring<S: Semiring<V>, V: Copy + Sync, I: Index, O: Index>(
         &self,
         product: &SemiringProduct<'_, S, V, I, O>,
         c: &mut [S::Element],
     );
+    /// Computes every row of a sparse C, in parts that follow one another.
+    fn run_semiring_spgemm<S: Semiring<V>, V: Copy + Sync, I: Index, O: Index>(
+        &self,
+        product: &SemiringSpgemm<'_, S, V, I, O>,
+    ) -> Vec<ProductRows<S::Element, I>>;
 }

@@ -138,13 +138,24 @@ impl Element {
         }
     }
 
-    /// The elements in `data`, as indices; none if they are of another type.
+    /// The elements in `data`, as indices; none if they are no integers. Integers above those of `i64` become the
+    /// largest of them, which no extent holds either.
     pub(super) fn indices(self, data: &[u8]) -> Option<AnyIndices> {
-        match self.kind {
-            Kind::I32 => Some(AnyIndices::I32(elements(data, self.swapped, size_of::<i32>()))),
-            Kind::I64 => Some(AnyIndices::I64(elements(data, self.swapped, size_of::<i64>()))),
-            _ => None,
-        }
+        let swapped = self.swapped;
+        Some(match self.kind {
+            Kind::I8 => AnyIndices::I32(data.iter().map(|&byte| i32::from(byte as i8)).collect()),
+            Kind::U8 => AnyIndices::I32(data.iter().map(|&byte| i32::from(byte)).collect()),
+            Kind::I16 => AnyIndices::I32(widened::<i16, i32>(data, swapped)),
+            Kind::U16 => AnyIndices::I32(widened::<u16, i32>(data, swapped)),
+            Kind::I32 => AnyIndices::I32(elements(data, swapped, size_of::<i32>())),
+            Kind::U32 => AnyIndices::I64(widened::<u32, i64>(data, swapped)),
+            Kind::I64 => AnyIndices::I64(elements(data, swapped, size_of::<i64>())),
+            Kind::U64 => {
+                let indices = elements::<u64>(data, swapped, size_of::<u64>()).into_iter();
+                AnyIndices::I64(indices.map(|index| i64::try_from(index).unwrap_or(i64::MAX)).collect())
+            }
+            Kind::Bool | Kind::F16 | Kind::F32 | Kind::F64 | Kind::C32 | Kind::C64 => return None,
+        })
     }
 }
 

@@ -77,7 +77,7 @@ impl<'a> RawArray<'a> {
         self.header.check_one_dimension()?;
         let element = Element::parse(&self.header.descr)?;
         self.check_length()?;
-        let other = || format!("the type is `{}`, neither int32 nor int64", self.header.descr);
+        let other = || format!("the type is `{}`, where integers are needed", self.header.descr);
         element.indices(&self.data).ok_or_else(other)
     }
 

@@ -110,7 +110,7 @@ impl ArrayDecoder {
         let element = Element::parse(&header.descr).map_err(wrong)?;
         let elements = if self.are_indices {
             header.check_one_dimension().map_err(wrong)?;
-            let other = || wrong(format!("the type is `{}`, neither int32 nor int64", header.descr));
+            let other = || wrong(format!("the type is `{}`, where integers are needed", header.descr));
             Elements::Indices(element.indices(&[]).ok_or_else(other)?)
         } else {
             let (shape, order, values) = (header.shape.clone(), header.order, element.values(&[]));

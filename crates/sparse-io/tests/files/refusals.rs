@@ -245,6 +245,50 @@ fn a_missing_member_is_named() {
 }
 
 #[test]
+fn indices_may_be_of_any_type_of_integers() {
+    let file = |descr: &str, bytes: fn(u8) -> Vec<u8>, column: u8| {
+        let integers = |values: &[u8]| {
+            let data: Vec<u8> = values.iter().flat_map(|&value| bytes(value)).collect();
+            npy_bytes(descr, &format!("({},)", values.len()), &data)
+        };
+        archive(&[
+            ("format", npy_bytes("|S3", "()", b"csr")),
+            ("shape", integers(&[2, 200])),
+            ("indptr", integers(&[0, 1, 2])),
+            ("indices", integers(&[7, column])),
+            ("data", integers(&[5, 6])),
+        ])
+    };
+    type Bytes = fn(u8) -> Vec<u8>;
+    let types: [(&str, Bytes); 6] = [
+        ("|u1", |value| vec![value]),
+        ("<u2", |value| u16::from(value).to_le_bytes().to_vec()),
+        (">u4", |value| u32::from(value).to_be_bytes().to_vec()),
+        ("<u8", |value| u64::from(value).to_le_bytes().to_vec()),
+        ("<i2", |value| i16::from(value).to_le_bytes().to_vec()),
+        (">i8", |value| i64::from(value).to_be_bytes().to_vec()),
+    ];
+    for (descr, bytes) in types {
+        let a: Csr<f64> = npz::parse(&file(descr, bytes, 199)).unwrap().into_csr().unwrap();
+        assert!(a.triplets().eq([(0, 7, 5.0), (1, 199, 6.0)]), "{descr}");
+        let wrong = npz::parse(&file(descr, bytes, 201)).unwrap().into_csr::<f64, i32, i32>();
+        assert_eq!(wrong.unwrap_err().to_string(), "csr: row 1: column 201 is not below 200", "{descr}");
+    }
+    let huge = archive(&[
+        ("format", npy_bytes("|S3", "()", b"csr")),
+        ("shape", npy_bytes("<u8", "(2,)", bytemuck::cast_slice(&[1_u64, 3]))),
+        ("indptr", npy_bytes("<u8", "(2,)", bytemuck::cast_slice(&[0_u64, 1]))),
+        ("indices", npy_bytes("<u8", "(1,)", bytemuck::cast_slice(&[u64::MAX]))),
+        ("data", npy_bytes("<u8", "(1,)", bytemuck::cast_slice(&[1_u64]))),
+    ]);
+    let error = npz::parse(&huge).unwrap().into_csr::<f64, i64, i64>().unwrap_err();
+    assert_eq!(error.to_string(), "csr: row 0: column 9223372036854775807 is not below 3");
+    let fractions = file("<f2", |value| u16::from(value).to_le_bytes().to_vec(), 1);
+    let error = npz::parse(&fractions).unwrap_err().to_string();
+    assert!(error.contains("the type is `<f2`, where integers are needed"), "{error}");
+}
+
+#[test]
 fn members_of_archives_must_fit_together() {
     let integers =
         |values: &[i64]| npy_bytes("<i8", &format!("({},)", values.len()), bytemuck::cast_slice(values));

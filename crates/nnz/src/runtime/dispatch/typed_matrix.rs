@@ -397,6 +397,10 @@ where
         self.run(alpha, matrix, x, beta, y)
     }
 
+    fn has_type_of(&self, a: &dyn AnyMatrix) -> bool {
+        a.as_any().is::<M>()
+    }
+
     fn choice(&self) -> &Choice {
         self.choice()
     }

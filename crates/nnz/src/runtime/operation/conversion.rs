@@ -102,10 +102,14 @@ impl Matrix {
         self.to_compressed(if self.format() == Format::Csc { Format::Csc } else { Format::Csr })
     }
 
+    /// True for CSR over borrowed arrays of the host.
+    pub(in crate::runtime) fn borrows_arrays(&self) -> bool {
+        matches!(self.device(), Device::Cpu(_)) && self.any().as_host_format().is_none()
+    }
+
     /// The matrix in CSR or CSC, as `format` says, in arrays of its own.
     pub(in crate::runtime) fn to_compressed(&self, format: Format) -> Result<Self> {
-        let borrows = matches!(self.device(), Device::Cpu(_)) && self.any().as_host_format().is_none();
-        if borrows && format == Format::Csr {
+        if self.borrows_arrays() && format == Format::Csr {
             return self.any().to_layout(&Layout::Csr);
         }
         self.to_format(format)

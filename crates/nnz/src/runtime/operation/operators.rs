@@ -4,7 +4,7 @@
 //! All give a [`Result`]: types, shapes and devices are known only at run time, and a mismatch is an error, not a
 //! panic.
 
-use crate::runtime::{DenseMatrix, Matrix, Vector};
+use crate::runtime::{DenseMatrix, Format, Matrix, Vector};
 use sparse_core::{Result, c64};
 use std::ops::{Add, Mul, Neg, Sub};
 
@@ -26,12 +26,26 @@ impl Mul<&DenseMatrix> for &Matrix {
     }
 }
 
-/// As [`Matrix::matmul_sparse`].
+/// As [`Matrix::matmul_sparse`], for any two formats of one matrix: A of a format without this product is converted to
+/// CSR, and B to the format of A.
+///
+/// ```
+/// # use nnz::prelude::*;
+/// let a = Csr::<f64>::new(2, 3, vec![0, 2, 3], vec![0, 2, 1], vec![1.0, 2.0, 3.0])?;
+/// let a = Matrix::from_typed(&Device::host()?, a)?;
+/// let gram = (&a.transpose()? * &a)?; // CSC times CSR
+/// assert_eq!((gram.format(), gram.shape(), gram.nnz()), (Format::Csc, (3, 3), 5));
+/// # Ok::<(), Error>(())
+/// ```
 impl Mul for &Matrix {
     type Output = Result<Matrix>;
 
     fn mul(self, b: Self) -> Result<Matrix> {
-        self.matmul_sparse(b)
+        if self.members().or(b.members()).is_some() {
+            return self.matmul_sparse(b);
+        }
+        let format = if self.format() == Format::Csc { Format::Csc } else { Format::Csr };
+        self.to_format(format)?.matmul_sparse(&b.to_format(format)?)
     }
 }
 

@@ -1,8 +1,8 @@
 //! Direct solution on the host, and factors for many systems.
 
 use super::preconditioner_kind::return_of_compressed;
+use super::same_pattern::in_pattern_of;
 use super::solve::{AnySolver, Callback};
-use super::solver_matrix::check_same_pattern;
 use super::typed_solver::with_operands;
 use crate::Device;
 use crate::device::HostBackend;
@@ -128,9 +128,9 @@ impl<T: Accumulator> AnySolver for DirectSolver<T> {
     }
 
     fn update(&mut self, a: &Matrix) -> Result<()> {
-        check_same_pattern("the solver", (self.matrix.device(), &self.matrix.properties), a)?;
-        refactor::<T>(a, &mut self.factors)?;
-        self.matrix = a.clone();
+        let a = in_pattern_of("the solver", &self.matrix, a)?;
+        refactor::<T>(&a, &mut self.factors)?;
+        self.matrix = a;
         Ok(())
     }
 

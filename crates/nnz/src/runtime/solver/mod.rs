@@ -5,6 +5,7 @@ pub(in crate::runtime) mod direct;
 pub(in crate::runtime) mod method;
 pub(in crate::runtime) mod preconditioner;
 pub(in crate::runtime) mod preconditioner_kind;
+mod same_pattern;
 pub(in crate::runtime) mod solve;
 pub(in crate::runtime) mod solver_matrix;
 mod typed_solver;

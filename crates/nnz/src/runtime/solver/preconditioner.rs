@@ -1,7 +1,7 @@
 //! Preconditioners that are made once, for many solvers.
 
 use super::preconditioner_kind::{AnyPreconditioner, PreconditionerKernels, Updatable};
-use super::solver_matrix::check_same_pattern;
+use super::same_pattern::{check_type, has_shape_of, other_pattern};
 use crate::Device;
 use crate::device::HostBackend;
 use crate::runtime::dispatch::any_matrix::Properties;
@@ -98,9 +98,10 @@ impl Preconditioner {
         &self.device
     }
 
-    /// Takes the values of another matrix with the same pattern, in all clones and for all solvers.
+    /// Takes the values of another matrix with an equal pattern, in all clones and for all solvers.
     ///
-    /// Incomplete factors are computed without another analysis. After an error the old values remain. A solver that
+    /// Incomplete factors are computed without another analysis; the diagonal and its blocks are read from any matrix of
+    /// the same format, shape and number of entries. After an error the old values remain. A solver that
     /// was made with it takes the values of the matrix itself by [`Solver::update`](crate::Solver::update).
     ///
     /// ```
@@ -118,8 +119,15 @@ impl Preconditioner {
     /// [`Operands`](Error::Operands) if types or devices differ; [`PlanMismatch`](Error::PlanMismatch) for another
     /// pattern; [`Singular`](Error::Singular) as [`Matrix::preconditioner`]; an error of the device's runtime.
     pub fn update(&mut self, a: &Matrix) -> Result<()> {
-        check_same_pattern("the preconditioner", (&self.device, &self.properties), a)?;
-        self.inner.update(a)
+        const MADE: &str = "the preconditioner";
+        check_type(MADE, (&self.device, &self.properties), a)?;
+        if !has_shape_of(&self.properties, a) {
+            return Err(other_pattern(MADE, &self.properties, a));
+        }
+        self.inner.update(a).map_err(|error| match error {
+            Error::PlanMismatch { .. } => other_pattern(MADE, &self.properties, a),
+            error => error,
+        })
     }
 
     /// K⁻¹·r.

@@ -216,16 +216,18 @@ impl Solver {
         self.0.solve_fixed(b, x, iterations)
     }
 
-    /// Takes the values of another matrix with the same pattern, as in the steps of Newton's method or of an
-    /// integration in time: plans and workspace stay.
+    /// Takes the values of another matrix with an equal pattern, as in the steps of Newton's method or of an integration
+    /// in time: plans and workspace stay.
     ///
     /// A preconditioner of the [options](SolveOptions::preconditioner) is computed anew; one of
     /// [`solver_with`](Matrix::solver_with) stays as it is until its owner [updates](Preconditioner::update) it.
     /// [`Method::Direct`] factorizes the new values without another analysis, unless they are no longer Hermitian
-    /// positive definite: then LU takes the place of Cholesky's factorization, and stays. After an error the solver is that of the matrix before.
+    /// positive definite: then LU takes the place of Cholesky's factorization, and stays. After an error the solver is
+    /// that of the matrix before.
     ///
-    /// [`Matrix::with_values`], [`scaled`](Matrix::scaled) and [`map_values`](Matrix::map_values) give a matrix of the
-    /// same pattern, one over borrowed arrays apart, which has to be [copied](Matrix::copy) first.
+    /// [`Matrix::with_values`], [`scaled`](Matrix::scaled) and [`map_values`](Matrix::map_values) give a matrix that
+    /// shares the pattern. One that was assembled anew is compared with the matrix before, on the host, for CSR, CSC and
+    /// COO; its values are copied to that pattern.
     ///
     /// ```
     /// use nnz::{Method, PreconditionerKind, SolveOptions, prelude::*};
@@ -247,7 +249,7 @@ impl Solver {
     ///
     /// # Errors
     /// [`Operands`](Error::Operands) if types or devices differ; [`PlanMismatch`](Error::PlanMismatch) for another
-    /// pattern; [`Singular`](Error::Singular) as [`Matrix::solver`]; an error of the device's runtime.
+    /// format or pattern; [`Singular`](Error::Singular) as [`Matrix::solver`]; an error of the device's runtime.
     pub fn update(&mut self, a: &Matrix) -> Result<()> {
         self.0.update(a)
     }

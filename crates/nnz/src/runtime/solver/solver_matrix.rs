@@ -1,11 +1,9 @@
 //! A matrix of any format as the matrix of a solver.
 
-use crate::Device;
 use crate::device::HostBackend;
 use crate::runtime::Matrix;
-use crate::runtime::dispatch::any_matrix::{AnyMatrix, Properties};
+use crate::runtime::dispatch::any_matrix::AnyMatrix;
 use crate::runtime::dispatch::backend::RuntimeBackend;
-use crate::runtime::dispatch::operand_errors::mismatch;
 use sparse_core::backend::{ViewMutOf, ViewOf};
 use sparse_core::format::Transfer;
 use sparse_core::op::{Op, SpmvKernel};
@@ -23,12 +21,19 @@ use std::marker::PhantomData;
 #[derive(Debug)]
 pub(in crate::runtime) struct Operator<T, S> {
     pub(in crate::runtime) matrix: Matrix,
+    /// That of the matrix for which the solver's plan was made.
+    pattern: PatternId,
     types: PhantomData<fn() -> (T, S)>,
 }
 
 impl<T, S> Operator<T, S> {
     pub(in crate::runtime) fn new(matrix: Matrix) -> Self {
-        Self { matrix, types: PhantomData }
+        Self { pattern: matrix.pattern_id(), matrix, types: PhantomData }
+    }
+
+    /// Replaces the matrix by one with an equal pattern, which may have another id.
+    pub(in crate::runtime) fn set_matrix(&mut self, matrix: Matrix) {
+        self.matrix = matrix;
     }
 }
 
@@ -51,7 +56,7 @@ impl<T: Scalar, S: Space> SparseFormat for Operator<T, S> {
     }
 
     fn pattern_id(&self) -> PatternId {
-        self.matrix.pattern_id()
+        self.pattern
     }
 
     fn context(&self) -> ContextId {
@@ -63,33 +68,6 @@ impl<T: Scalar, S: Space> SparseFormat for Operator<T, S> {
     }
 }
 
-/// Fails unless `a` has the type, the device and the pattern of the matrix that `made`, a solver or a preconditioner, was
-/// made for.
-pub(in crate::runtime) fn check_same_pattern(
-    made: &'static str,
-    (device, before): (&Device, &Properties),
-    a: &Matrix,
-) -> Result<()> {
-    let now = &a.properties;
-    if (now.dtype, now.context) != (before.dtype, before.context) {
-        return Err(mismatch(UPDATE, (made, before.dtype, device), &[a.as_operand()]));
-    }
-    if (now.format, now.pattern) == (before.format, before.pattern) {
-        return Ok(());
-    }
-    let of = |p: &Properties| format!("{} of {} x {} with {} entries", p.format, p.rows, p.cols, p.nnz);
-    let reason = format!(
-        "{made} was made for {}, the matrix is {} and has another pattern; with_values of the former matrix gives one \
-         of its pattern",
-        of(before),
-        of(now)
-    );
-    Err(Error::PlanMismatch { op: UPDATE, reason })
-}
-
-/// The operation that errors name.
-const UPDATE: &str = "update";
-
 /// A plan of products that takes views, as solvers call it.
 pub(crate) trait OperatorPlan<B: RuntimeBackend, T: Scalar>: Debug + Send {
     fn run(
@@ -100,30 +78,47 @@ pub(crate) trait OperatorPlan<B: RuntimeBackend, T: Scalar>: Debug + Send {
         beta: T::Acc,
         y: ViewMutOf<'_, B, T>,
     ) -> Result<()>;
+    /// True if it can run with `a`, as far as types go.
+    fn has_type_of(&self, a: &dyn AnyMatrix) -> bool;
     fn choice(&self) -> &Choice;
     fn workspace_bytes(&self) -> usize;
 }
 
+/// A plan of the product with the matrix of an [`Operator`], which is made anew once that matrix has another type or
+/// pattern: then a matrix with arrays of its own has taken the place of one that borrows them, or the other way round.
 #[derive(Debug)]
-pub(in crate::runtime) struct Plan<B, T>(Box<dyn OperatorPlan<B, T>>);
+pub(in crate::runtime) struct Plan<B, T> {
+    product: Box<dyn OperatorPlan<B, T>>,
+    pattern: PatternId,
+    op: Op,
+    options: PlanOptions,
+}
 
 impl<B: RuntimeBackend, T: Scalar> Plan<B, T> {
     fn new(a: &Matrix, op: Op, options: &PlanOptions) -> Result<Self> {
         let plan: Box<dyn Any> = a.operator_plan(op, options)?;
         let found = plan.downcast::<Box<dyn OperatorPlan<B, T>>>();
-        found
-            .map(|plan| Self(*plan))
-            .map_err(|_| Error::operands("spmv", format_args!("{a:?} is not of the solver's type")))
+        let product =
+            found.map_err(|_| Error::operands("spmv", format_args!("{a:?} is not of the solver's type")))?;
+        Ok(Self { product: *product, pattern: a.pattern_id(), op, options: options.clone() })
+    }
+
+    /// The plan of the product with `a`.
+    fn product_with(&mut self, a: &Matrix) -> Result<&mut dyn OperatorPlan<B, T>> {
+        if self.pattern != a.pattern_id() || !self.product.has_type_of(a.any()) {
+            *self = Self::new(a, self.op, &self.options)?;
+        }
+        Ok(&mut *self.product)
     }
 }
 
 impl<B: RuntimeBackend, T: Scalar> KernelPlan for Plan<B, T> {
     fn choice(&self) -> &Choice {
-        self.0.choice()
+        self.product.choice()
     }
 
     fn workspace_bytes(&self) -> usize {
-        self.0.workspace_bytes()
+        self.product.workspace_bytes()
     }
 }
 
@@ -155,7 +150,7 @@ macro_rules! operator_kernel {
                 y: ViewMutOf<'_, Self, T>,
             ) -> Result<()> {
                 // The typed plan checks its operands again; the time is negligible beside the product.
-                plan.0.run(alpha, a.matrix.any(), x, beta, y)
+                plan.product_with(&a.matrix)?.run(alpha, a.matrix.any(), x, beta, y)
             }
         }
     };

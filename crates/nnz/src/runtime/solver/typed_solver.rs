@@ -1,8 +1,9 @@
 //! Solvers of one value type on one backend.
 
 use super::preconditioner_kind::{AnyPreconditioner, PreconditionerKernels};
+use super::same_pattern::in_pattern_of;
 use super::solve::{AnySolver, Callback};
-use super::solver_matrix::{Operator, check_same_pattern};
+use super::solver_matrix::Operator;
 use crate::Device;
 use crate::device::HostBackend;
 use crate::runtime::dispatch::backend::RuntimeBackend;
@@ -186,12 +187,11 @@ where
     }
 
     fn update(&mut self, a: &Matrix) -> Result<()> {
-        let before = &self.operator.matrix;
-        check_same_pattern("the solver", (before.device(), &before.properties), a)?;
+        let a = in_pattern_of("the solver", &self.operator.matrix, a)?;
         if let Some(preconditioner) = self.method.preconditioner_mut() {
-            preconditioner.update_from(a)?;
+            preconditioner.update_from(&a)?;
         }
-        self.operator = Operator::new(a.clone());
+        self.operator.set_matrix(a);
         Ok(())
     }
 

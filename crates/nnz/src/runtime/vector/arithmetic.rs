@@ -1,7 +1,7 @@
 //! Arithmetic of vectors: dot products, norms, sums and scaling.
 
 use super::Vector;
-use sparse_core::{Result, c64};
+use sparse_core::{Error, Result, Scalar, c64};
 
 /// Arithmetic.
 impl Vector {
@@ -67,5 +67,28 @@ impl Vector {
     /// As [`axpby`](Self::axpby).
     pub fn scale(&mut self, factor: impl Into<c64>) -> Result<()> {
         self.inner.scale(factor.into())
+    }
+
+    /// `f` of each element, as [`Matrix::map_values`](crate::Matrix::map_values) of a matrix: the host computes it, and
+    /// elements of an accelerator are copied to the host and back.
+    ///
+    /// ```
+    /// # use nnz::{Each, Reduction, prelude::*};
+    /// let a = Csr::<f64>::from_triplets(2, 2, [(0, 0, 1.0), (0, 1, 3.0), (1, 1, 5.0)])?;
+    /// let a = Matrix::from_typed(&Device::host()?, a)?;
+    /// let inverse_sums = a.reduce(Each::Row, Reduction::Sum)?.map_values(|sum: f64| 1.0 / sum)?;
+    /// let averages = a.scaled_by(Some(&inverse_sums), None)?;
+    /// assert_eq!(averages.values()?.to_vec::<f64>()?, [0.25, 0.75, 1.0]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Operands`](crate::Error::Operands) if the elements are not of type `T`; an error of the device's runtime.
+    pub fn map_values<T: Scalar>(&self, f: impl FnMut(T) -> T) -> Result<Self> {
+        if T::DTYPE != self.dtype() {
+            let reason = format_args!("the elements are {}, the function is of {}", self.dtype(), T::DTYPE);
+            return Err(Error::operands("map_values", reason));
+        }
+        Self::from_vec(self.device(), self.to_vec::<T>()?.into_iter().map(f).collect())
     }
 }
