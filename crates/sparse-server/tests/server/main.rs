@@ -6,9 +6,11 @@ mod access;
 mod common;
 mod compression;
 mod durability;
+mod fairness;
 mod http;
 mod matrices;
 mod members;
+mod operations;
 mod programs;
 mod requests;
 #[path = "../common/tls.rs"]
