@@ -101,28 +101,31 @@ impl CuDriver {
     /// Enqueues a kernel that copies words to pinned memory: among other kernels it takes a quarter of the time of the
     /// copy engine.
     fn copy_words(&self, from: &Memory, start: usize, words: usize, to: &Pinned) -> Result<()> {
-        let kernel = match self.to_host.get() {
-            Some(kernel) => kernel,
-            None => {
-                let missing = || Error::unsupported("reading a number", "to_host.cu is missing");
-                let file = kernels_cu::file("to_host.cu").ok_or_else(missing)?;
-                let program = self.build(file, &Defines::default().set("WORD", "uint"))?;
-                let kernel = self.kernel(&program, "to_host_words")?;
-                self.to_host.get_or_init(|| kernel)
-            }
-        };
-        let to_memory = to.memory();
-        let args = [
-            Arg::Value((words as i64).into()),
-            Arg::Memory(from),
-            Arg::Value((start as i64).into()),
-            Arg::Memory(&to_memory),
-        ];
+        let kernel = self.to_host_kernel()?;
         let grid = Grid { groups: 1, local: words, shared: 0, early: false };
-        // SAFETY: the arguments are those of the kernel's file; the words lie in both memories, the first as the caller
-        // has checked, and the second is written by nothing else before its event.
-        unsafe { self.launch(kernel, grid, &args)? };
-        to.mark()
+        to.write_by(|to| {
+            let args = [
+                Arg::Value((words as i64).into()),
+                Arg::Memory(from),
+                Arg::Value((start as i64).into()),
+                Arg::Memory(to),
+            ];
+            // SAFETY: the arguments are those of the kernel's file; the words lie in both memories, the first as the
+            // caller has checked, and the second is written by nothing else before its event.
+            unsafe { self.launch(kernel, grid, &args) }
+        })
+    }
+
+    /// The kernel that copies words to pinned memory, built at its first use.
+    fn to_host_kernel(&self) -> Result<&Kernel> {
+        if let Some(kernel) = self.to_host.get() {
+            return Ok(kernel);
+        }
+        let missing = || Error::unsupported("reading a number", "to_host.cu is missing");
+        let file = kernels_cu::file("to_host.cu").ok_or_else(missing)?;
+        let program = self.build(file, &Defines::default().set("WORD", "uint"))?;
+        let kernel = self.kernel(&program, "to_host_words")?;
+        Ok(self.to_host.get_or_init(|| kernel))
     }
 
     fn numbers(&self) -> MutexGuard<'_, Vec<Pinned>> {

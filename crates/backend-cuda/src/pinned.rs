@@ -8,6 +8,7 @@ use cudarc::driver::{result, sys};
 use sparse_core::error::checked_product;
 use sparse_core::{Element, Result};
 use sparse_device::{Device, Memory};
+use std::cell::Cell;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::slice;
@@ -19,6 +20,9 @@ pub(crate) struct Pinned {
     pointer: *mut u8,
     bytes: usize,
     done: sys::CUevent,
+    /// True from the begin of work with the memory until `done` marks its end: after an error in between, only the
+    /// end of the stream's work is an end of that work.
+    is_unmarked: Cell<bool>,
     queue: Arc<Queue>,
 }
 
@@ -34,7 +38,10 @@ impl Pinned {
         unsafe { pointer.cast::<u8>().write_bytes(0, bytes) };
         let done = result::event::create(sys::CUevent_flags::CU_EVENT_DISABLE_TIMING);
         match done.map_err(failed("cuEventCreate")) {
-            Ok(done) => Ok(Self { pointer: pointer.cast(), bytes, done, queue: queue.clone() }),
+            Ok(done) => {
+                let (pointer, is_unmarked) = (pointer.cast(), Cell::new(false));
+                Ok(Self { pointer, bytes, done, is_unmarked, queue: queue.clone() })
+            }
             Err(error) => {
                 // SAFETY: the memory was just allocated, and nothing uses it.
                 let _ = unsafe { result::free_host(pointer) };
@@ -43,29 +50,38 @@ impl Pinned {
         }
     }
 
-    /// The bytes, after the last copy that uses them.
+    /// The bytes, after the last work that uses them.
     pub(crate) fn bytes(&mut self) -> Result<&mut [u8]> {
+        if self.is_unmarked.get() {
+            self.queue.synchronize()?;
+            self.is_unmarked.set(false);
+        }
         let _entered = self.queue.enter()?;
         // SAFETY: the event is alive; one that was never recorded is done.
         unsafe { result::event::synchronize(self.done) }.map_err(failed("cuEventSynchronize"))?;
-        // SAFETY: the memory has this many bytes, no copy touches it any more, and it is borrowed exclusively;
+        // SAFETY: the memory has this many bytes, no work touches it any more, and it is borrowed exclusively;
         // `new` has written all of it.
         Ok(unsafe { slice::from_raw_parts_mut(self.pointer, self.bytes) })
     }
 
-    /// The memory, for a kernel that writes it before the next [`mark`](Self::mark).
-    pub(crate) fn memory(&self) -> Memory {
+    /// Lets `launch` enqueue a kernel that writes the memory, and marks its end.
+    pub(crate) fn write_by(&self, launch: impl FnOnce(&Memory) -> Result<()>) -> Result<()> {
         let address = self.pointer as sys::CUdeviceptr;
         // SAFETY: kernels reach memory that the driver has pinned at its address on the host, and work with it ends
         // before `bytes()` returns, or before it is freed.
-        Memory::new(unsafe { CuMemory::borrowed(address, self.bytes, &self.queue, None) })
+        let memory = Memory::new(unsafe { CuMemory::borrowed(address, self.bytes, &self.queue, None) });
+        self.is_unmarked.set(true);
+        launch(&memory)?;
+        let _enqueues = self.queue.enqueue()?;
+        self.mark()
     }
 
-    /// Enqueues an event that marks the end of the work with the memory.
-    pub(crate) fn mark(&self) -> Result<()> {
-        let _enqueues = self.queue.enqueue()?;
+    /// Enqueues the event that marks the end of the work with the memory. The caller has the queue's permission.
+    fn mark(&self) -> Result<()> {
         // SAFETY: event and stream are alive.
-        unsafe { result::event::record(self.done, self.queue.stream) }.map_err(failed("cuEventRecord"))
+        unsafe { result::event::record(self.done, self.queue.stream) }.map_err(failed("cuEventRecord"))?;
+        self.is_unmarked.set(false);
+        Ok(())
     }
 
     /// Enqueues a copy of the first `bytes` to the device.
@@ -84,7 +100,7 @@ impl Pinned {
         })
     }
 
-    /// Enqueues a copy of the first `bytes`, and an event that marks its end.
+    /// Enqueues a copy of the first `bytes`, and marks its end.
     fn copy(
         &self,
         bytes: usize,
@@ -95,9 +111,9 @@ impl Pinned {
         let _enqueues = self.queue.enqueue()?;
         // SAFETY: the first `bytes` of this memory; `bytes()` waits for the event before it is touched again.
         let host = unsafe { slice::from_raw_parts_mut(self.pointer, bytes) };
+        self.is_unmarked.set(true);
         copy(host).map_err(failed(call))?;
-        // SAFETY: event and stream are alive.
-        unsafe { result::event::record(self.done, self.queue.stream) }.map_err(failed("cuEventRecord"))
+        self.mark()
     }
 }
 
@@ -105,7 +121,7 @@ impl Drop for Pinned {
     fn drop(&mut self) {
         let is_done = self.bytes().is_ok();
         if let (true, Ok(_entered)) = (is_done, self.queue.enter()) {
-            // SAFETY: no copy uses memory or event any more, and both were made by `new`.
+            // SAFETY: no work uses memory or event any more, and both were made by `new`.
             let _ = unsafe { result::event::destroy(self.done) };
             // SAFETY: as above.
             let _ = unsafe { result::free_host(self.pointer.cast()) };

@@ -17,17 +17,27 @@ enum { MOST = 4096 };
 
 typedef int Result;
 typedef uintptr_t Address;
-typedef struct { Address start; size_t bytes; int freed, device; } Block;
+typedef struct { Address start; size_t bytes; int freed, device; long last_copy; } Block;
 typedef struct { Address to, from; size_t bytes; } Copy;
 typedef struct { Copy copies[MOST]; int count; } Graph;
 typedef struct { int device; int captures, broken; pthread_t by; Graph *graph; } Stream;
-typedef struct { int captured; } Event;
+typedef struct { int captured; long recorded; } Event;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static Block blocks[MOST], pinned[MOST];
 static int block_count, pinned_count;
 static int contexts[8];
 static _Thread_local int *current;
+
+// Copies and events of all streams are numbered; those up to `ended` were waited for.
+static _Atomic long enqueued, ended;
+// Frees of pinned memory before its last copy was waited for.
+static int early_frees;
+// Calls of cuEventRecord that fail.
+static int failing_records;
+
+void stand_in_fail_records(int count) { failing_records = count; }
+int stand_in_early_frees(void) { return early_frees; }
 
 static int number(const char *name, int otherwise) {
     const char *text = getenv(name);
@@ -92,9 +102,16 @@ static Result spoils(Stream *stream) {
     if (stream->captures) { stream->broken = 1; return CAPTURE_UNSUPPORTED; }
     return in_context(stream->device);
 }
-Result cuStreamSynchronize(Stream *stream) { return spoils(stream); }
+Result cuStreamSynchronize(Stream *stream) {
+    CHECK(spoils(stream));
+    ended = enqueued;
+    return OK;
+}
 
-Result cuCtxSynchronize(void) { return current ? OK : INVALID_CONTEXT; }
+Result cuCtxSynchronize(void) {
+    ended = enqueued;
+    return current ? OK : INVALID_CONTEXT;
+}
 
 static Block *block_of(Address start, size_t bytes) {
     for (int k = 0; k < block_count; k++) {
@@ -107,7 +124,7 @@ Result cuMemAllocAsync(Address *start, size_t bytes, Stream *stream) {
     CHECK(spoils(stream));
     pthread_mutex_lock(&lock);
     void *memory = block_count < MOST ? malloc(bytes) : NULL;
-    if (memory) blocks[block_count++] = (Block){ *start = (Address)memory, bytes, 0, stream->device };
+    if (memory) blocks[block_count++] = (Block){ *start = (Address)memory, bytes, 0, stream->device, 0 };
     pthread_mutex_unlock(&lock);
     return memory ? OK : OUT_OF_MEMORY;
 }
@@ -125,13 +142,17 @@ Result cuMemHostAlloc(void **memory, size_t bytes, unsigned flags) {
     if (!current) return INVALID_CONTEXT;
     pthread_mutex_lock(&lock);
     *memory = pinned_count < MOST ? malloc(bytes) : NULL;
-    if (*memory) pinned[pinned_count++] = (Block){ (Address)*memory, bytes, 0, 0 };
+    if (*memory) pinned[pinned_count++] = (Block){ (Address)*memory, bytes, 0, 0, 0 };
     pthread_mutex_unlock(&lock);
     return *memory ? OK : OUT_OF_MEMORY;
 }
 Result cuMemFreeHost(void *memory) {
     pthread_mutex_lock(&lock);
-    for (int k = 0; k < pinned_count; k++) pinned[k].freed |= pinned[k].start == (Address)memory;
+    for (int k = 0; k < pinned_count; k++) {
+        if (pinned[k].freed || pinned[k].start != (Address)memory) continue;
+        pinned[k].freed = 1;
+        early_frees += pinned[k].last_copy > ended;
+    }
     pthread_mutex_unlock(&lock);
     free(memory);
     return OK;
@@ -167,6 +188,14 @@ Result cuPointerGetAttributes(unsigned count, const int *attributes, void **data
     return code;
 }
 
+// Notes a copy from or to pinned memory.
+static void note_copy(Address address) {
+    enqueued++;
+    for (int k = 0; k < pinned_count; k++)
+        if (!pinned[k].freed && address >= pinned[k].start && address < pinned[k].start + pinned[k].bytes)
+            pinned[k].last_copy = enqueued;
+}
+
 // A copy whose sides on the device were not freed: at once, or into the graph of the stream.
 static Result enqueue(Stream *stream, Copy copy, int to_device, int from_device) {
     CHECK(in_context(stream->device));
@@ -179,6 +208,7 @@ static Result enqueue(Stream *stream, Copy copy, int to_device, int from_device)
     pthread_mutex_lock(&lock);
     int alive = (!to_device || block_of(copy.to, copy.bytes)) && (!from_device || block_of(copy.from, copy.bytes));
     if (alive) memcpy((void *)copy.to, (void *)copy.from, copy.bytes);
+    if (alive) note_copy(to_device ? copy.from : copy.to);
     pthread_mutex_unlock(&lock);
     return alive ? OK : ILLEGAL_ADDRESS;
 }
@@ -208,7 +238,9 @@ Result cuEventCreate(Event **event, unsigned flags) {
 Result cuEventDestroy_v2(Event *event) { free(event); return OK; }
 Result cuEventRecord(Event *event, Stream *stream) {
     CHECK(in_context(stream->device));
+    if (failing_records > 0) { failing_records--; return OUT_OF_MEMORY; }
     event->captured = stream->captures;
+    event->recorded = ++enqueued;
     return OK;
 }
 // A stream of any context may wait, but no capture for what is outside of it.
@@ -217,7 +249,11 @@ Result cuStreamWaitEvent(Stream *stream, Event *event, unsigned flags) {
     if (stream->captures != event->captured) { stream->broken = 1; return CAPTURE_UNSUPPORTED; }
     return in_context(stream->device);
 }
-Result cuEventSynchronize(Event *event) { return event->captured ? CAPTURED_EVENT : OK; }
+Result cuEventSynchronize(Event *event) {
+    if (event->captured) return CAPTURED_EVENT;
+    if (event->recorded > ended) ended = event->recorded;
+    return OK;
+}
 Result cuEventElapsedTime(float *milliseconds, Event *start, Event *end) { (void)start, (void)end; *milliseconds = 1; return OK; }
 
 Result cuStreamBeginCapture_v2(Stream *stream, int mode) {

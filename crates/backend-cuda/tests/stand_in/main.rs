@@ -60,6 +60,27 @@ fn context(new: Option<usize>) -> usize {
     }
 }
 
+/// Lets the next `count` records of events fail.
+fn fail_records(count: i32) {
+    // SAFETY: the stand-in is loaded, and its function has this type.
+    unsafe {
+        let library = libloading::Library::new("libcuda.so").unwrap();
+        let fail: libloading::Symbol<'_, extern "C" fn(i32)> = library.get(b"stand_in_fail_records").unwrap();
+        fail(count);
+    }
+}
+
+/// The frees of pinned memory before its last copy was waited for.
+fn early_frees() -> i32 {
+    // SAFETY: the stand-in is loaded, and its function has this type.
+    unsafe {
+        let library = libloading::Library::new("libcuda.so").unwrap();
+        let count: libloading::Symbol<'_, extern "C" fn() -> i32> =
+            library.get(b"stand_in_early_frees").unwrap();
+        count()
+    }
+}
+
 fn copy(device: &Device, from: &Buffer<i32>, to: &mut Buffer<i32>) -> sparse_core::Result<()> {
     device.copy(Device::view(from), Device::view_mut(to))
 }

@@ -1,6 +1,6 @@
 //! Contexts, pinned memory and uploads.
 
-use super::{context, with_stand_in, works};
+use super::{context, early_frees, fail_records, with_stand_in, works};
 use backend_cuda::{CUDA, Device, Event, Graph, PinnedVec};
 use sparse_core::backend::HostBuffer;
 use sparse_core::{Backend, Space};
@@ -110,5 +110,30 @@ fn unused_pinned_memory_has_a_limit() {
         assert!(
             again.iter().zip(&addresses[1..]).all(|(buffer, &address)| buffer.as_ptr().addr() == address)
         );
+    });
+}
+
+/// Two bytes are copied by the copy engine: the stand-in has no kernels.
+#[test]
+fn pinned_memory_outlives_a_copy_whose_end_has_no_event() {
+    with_stand_in("pinned_memory_outlives_a_copy_whose_end_has_no_event", &[], &[], || {
+        let device = CUDA.open(0).unwrap();
+        let mut buffer = device.upload(&[7_u16]).unwrap();
+        let mut read = || {
+            let mut number = [0];
+            let read = device.download_overlapped(&mut buffer, Device::view, &mut number, &mut |_| Ok(()));
+            read.map(|()| number[0])
+        };
+        assert_eq!(read().unwrap(), 7);
+        fail_records(1);
+        assert!(read().is_err());
+        assert_eq!(early_frees(), 0);
+        assert_eq!(read().unwrap(), 7);
+
+        fail_records(1);
+        assert!(device.upload(&[8_u16]).is_err());
+        works(&device);
+        drop((buffer, device));
+        assert_eq!(early_frees(), 0);
     });
 }
