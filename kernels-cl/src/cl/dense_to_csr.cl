@@ -89,16 +89,16 @@ void dense_to_csr_fill_row_per_warp(long all_rows, long rows, long cols, __globa
         for (long base = 0; base < cols; base += LANES) {
             long j = base + lid;
             T value = (T)(0);
-            int kept = 0;
+            int is_entry = 0;
             if (j < cols) {
                 value = a[at + j * col_step];
-                kept = keeps(value, threshold, tolerance);
+                is_entry = keeps(value, threshold, tolerance);
             }
-            uint all = ballot(&mask, lid, kept);
-            if (kept) {
-                long place = to + popcount(all & ((1u << lid) - 1u));
-                indices[place] = (IDX)j;
-                values[place] = value;
+            uint all = ballot(&mask, lid, is_entry);
+            if (is_entry) {
+                long position = to + popcount(all & ((1u << lid) - 1u));
+                indices[position] = (IDX)j;
+                values[position] = value;
             }
             to += popcount(all);
         }

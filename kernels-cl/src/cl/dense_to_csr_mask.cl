@@ -59,8 +59,8 @@ void dense_to_csr_mask_count(long all_rows, long rows, long cols, __global const
                 uint bits = 0;
                 for (int e = 0; e < 8; e++) {
                     int i = b * BYTE_STEPS + e / VECTOR;
-                    int kept = keeps(packs[i].part[e % VECTOR], threshold, tolerance);
-                    bits |= (uint)(kept && col + i * STEP + e % VECTOR < cols) << e;
+                    int is_entry = keeps(packs[i].part[e % VECTOR], threshold, tolerance);
+                    bits |= (uint)(is_entry && col + i * STEP + e % VECTOR < cols) << e;
                 }
                 if (first + b * BYTE_COLS < cols)
                     bytes[b * LANES] = (uchar)bits;
@@ -111,8 +111,8 @@ void dense_to_csr_mask_fill(long all_rows, long rows, long cols, __global const 
     int lane = lid % LANES;
     int own = lid / LANES;
     __local Counters sums[2][BLOCK];
-    __local short kept_cols[ROWS][STRETCH];
-    __local T kept_values[ROWS][STRETCH];
+    __local short entry_cols[ROWS][STRETCH];
+    __local T entry_values[ROWS][STRETCH];
     long row_bytes = (cols + BYTE_COLS - 1) / BYTE_COLS * LANES;
     long filled = rows_that_fit(all_rows, starts, capacity);
     for (long base = get_group_id(0) * ROWS; base < filled; base += get_num_groups(0) * ROWS) {
@@ -128,29 +128,29 @@ void dense_to_csr_mask_fill(long all_rows, long rows, long cols, __global const 
             Pack packs[TOGETHER];
             Counters counters = 0;
             for (int i = 0; i < TOGETHER; i++) {
-                uint kept = bits[i / BYTE_STEPS] >> (i % BYTE_STEPS * VECTOR) & ((1u << VECTOR) - 1);
-                if (kept)
+                uint entry_bits = bits[i / BYTE_STEPS] >> (i % BYTE_STEPS * VECTOR) & ((1u << VECTOR) - 1);
+                if (entry_bits)
                     packs[i] = load_pack(a, at + i * STEP * col_step, cols - col - i * STEP);
-                counters += (Counters)popcount(kept) << (i * COUNTER_BITS);
+                counters += (Counters)popcount(entry_bits) << (i * COUNTER_BITS);
             }
             Counters total;
             Counters before = sum_before(sums, lid, counters, &total) - counters;
             int count = 0;
             for (int i = 0; i < TOGETHER; i++) {
-                uint kept = bits[i / BYTE_STEPS] >> (i % BYTE_STEPS * VECTOR) & ((1u << VECTOR) - 1);
-                int place = count + COUNTER(before, i);
+                uint entry_bits = bits[i / BYTE_STEPS] >> (i % BYTE_STEPS * VECTOR) & ((1u << VECTOR) - 1);
+                int position = count + COUNTER(before, i);
                 for (int m = 0; m < VECTOR; m++)
-                    if (kept >> m & 1u) {
-                        kept_cols[own][place] = (short)(i * STEP + lane * VECTOR + m);
-                        kept_values[own][place] = packs[i].part[m];
-                        place++;
+                    if (entry_bits >> m & 1u) {
+                        entry_cols[own][position] = (short)(i * STEP + lane * VECTOR + m);
+                        entry_values[own][position] = packs[i].part[m];
+                        position++;
                     }
                 count += COUNTER(total, i);
             }
             barrier(CLK_LOCAL_MEM_FENCE);
             for (int k = lane; k < count; k += LANES) {
-                indices[to + k] = (IDX)(first + kept_cols[own][k]);
-                values[to + k] = kept_values[own][k];
+                indices[to + k] = (IDX)(first + entry_cols[own][k]);
+                values[to + k] = entry_values[own][k];
             }
             to += count;
         }

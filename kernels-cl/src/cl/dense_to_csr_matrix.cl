@@ -102,8 +102,8 @@ void dense_to_csr_count_matrix_per_warp(long all_rows, long rows, long cols, __g
         long before = 0;
         for (long base = 0; base < rows * cols; base += LANES) {
             long element = start + member * stride + at.row * row_step + at.col * col_step;
-            int kept = at.row < rows && keeps(a[element], threshold, tolerance);
-            uint all = ballot(&mask, lid, kept);
+            int is_entry = at.row < rows && keeps(a[element], threshold, tolerance);
+            uint all = ballot(&mask, lid, is_entry);
             // The lanes of this row up to this one, as the highest bits.
             int others = at.col < lid ? (int)at.col : lid;
             uint of_row = all << (LANES - 1 - lid) >> (LANES - 1 - others);
@@ -136,16 +136,16 @@ void dense_to_csr_fill_matrix_per_warp(long all_rows, long rows, long cols, __gl
         Walk at = walk_from(lid, cols);
         for (long base = 0; base < rows * cols; base += LANES) {
             T value = (T)(0);
-            int kept = 0;
+            int is_entry = 0;
             if (at.row < rows) {
                 value = a[start + member * stride + at.row * row_step + at.col * col_step];
-                kept = keeps(value, threshold, tolerance);
+                is_entry = keeps(value, threshold, tolerance);
             }
-            uint all = ballot(&mask, lid, kept);
-            if (kept) {
-                long place = to + popcount(all & lanes_before);
-                indices[place] = (IDX)at.col;
-                values[place] = value;
+            uint all = ballot(&mask, lid, is_entry);
+            if (is_entry) {
+                long position = to + popcount(all & lanes_before);
+                indices[position] = (IDX)at.col;
+                values[position] = value;
             }
             to += popcount(all);
             at = walk_on(at, cols);

@@ -42,16 +42,16 @@ __kernel void dense_to_csr_fill_row_per_sub_group(long all_rows, long rows, long
         for (long base = 0; base < cols; base += lanes) {
             long j = base + lane;
             T value = (T)(0);
-            int kept = 0;
+            int is_entry = 0;
             if (j < cols) {
                 value = a[at + j * col_step];
-                kept = keeps(value, threshold, tolerance);
+                is_entry = keeps(value, threshold, tolerance);
             }
-            uint4 all = sub_group_ballot(kept);
-            if (kept) {
-                long place = to + sub_group_ballot_exclusive_scan(all);
-                indices[place] = (IDX)j;
-                values[place] = value;
+            uint4 all = sub_group_ballot(is_entry);
+            if (is_entry) {
+                long position = to + sub_group_ballot_exclusive_scan(all);
+                indices[position] = (IDX)j;
+                values[position] = value;
             }
             to += sub_group_ballot_bit_count(all);
         }

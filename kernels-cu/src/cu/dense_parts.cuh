@@ -6,12 +6,12 @@
 #define PART (UNITS * WARP)
 #define ELEMENTS (PART * VECTOR)
 
-// A worker's shared memory: its parts of the tiles in flight, and the positions of the entries in the one that is
+// A worker's shared memory: its parts of the tiles in flight, and the positions of the entries in the part that is
 // written.
 struct __align__(128) Worker
 {
     Pack parts[STAGES][PART];
-    unsigned short places[WARP * OWN];
+    unsigned short positions[WARP * OWN];
 };
 
 // The rows of all members.
@@ -22,45 +22,47 @@ struct Dense
     long long start, stride, row_step, col_step;
 };
 
-// A step of a row: which row, of all and of its member, where that begins, and which of its steps.
-struct Place
+// A step of a row: the row among all, the row in its member, the row's first element, and the step in the row.
+struct RowStep
 {
-    long long row, of_member, start, step;
+    long long row, member_row, start, step;
 };
 
-// Where a worker's part of a tile begins, its first element, and its columns: none if it is in several rows.
-struct __align__(16) Begin
+// The start of a worker's part of a tile: its first step, its first element, and its columns, 0 if it is in several
+// rows.
+struct __align__(16) PartStart
 {
-    Place place;
+    RowStep at;
     long long first;
     int columns;
 };
 
-// A worker's part of a tile: which of the lane's elements are entries, and how many entries stand before those in the
-// part, and in all of it. There is none if `tile` is past the last.
+// A worker's part of a tile. There is none if `tile` is past the last.
 struct Part
 {
     unsigned int tile;
-    unsigned int kept;
+    // The lane's elements that are entries, as bits.
+    unsigned int entry_bits;
+    // Entries of the part before the lane's, and in all of it.
     int before;
     int count;
 };
 
-static __device__ Place place_of(const Dense &a, long long step)
+static __device__ RowStep row_step_at(const Dense &a, long long step)
 {
     long long row = step / a.steps;
     long long member = row / a.rows;
-    long long of_member = row - member * a.rows;
-    return Place{row, of_member, a.start + member * a.stride + of_member * a.row_step, step - row * a.steps};
+    long long member_row = row - member * a.rows;
+    return RowStep{row, member_row, a.start + member * a.stride + member_row * a.row_step, step - row * a.steps};
 }
 
-static __device__ Place next_place(const Dense &a, Place place)
+static __device__ RowStep next_row_step(const Dense &a, RowStep at)
 {
-    if (++place.step < a.steps)
-        return place;
-    bool same_member = ++place.of_member < a.rows;
-    place.start += same_member ? a.row_step : a.stride - (a.rows - 1) * a.row_step;
-    return Place{place.row + 1, same_member ? place.of_member : 0, place.start, 0};
+    if (++at.step < a.steps)
+        return at;
+    bool same_member = ++at.member_row < a.rows;
+    at.start += same_member ? a.row_step : a.stride - (a.rows - 1) * a.row_step;
+    return RowStep{at.row + 1, same_member ? at.member_row : 0, at.start, 0};
 }
 
 // The number of columns, at most `most`, from the first of a step on, `past` columns after it.
@@ -70,14 +72,14 @@ static __device__ int columns_of(const Dense &a, long long row, long long step, 
     return (int)min(max(left, 0ll), (long long)most);
 }
 
-// Where the part that begins with a step of all rows begins.
-static __device__ Begin begin_of(const Dense &a, long long step)
+// The start of the part that begins with `step`, counted over all rows.
+static __device__ PartStart part_start_at(const Dense &a, long long step)
 {
-    Place place = place_of(a, step);
-    long long first = place.step * STEP;
-    bool is_in_row = place.row < a.all_rows && place.step + UNITS <= a.steps;
-    int columns = is_in_row ? (int)min(a.cols - first, (long long)ELEMENTS) : 0;
-    return Begin{place, place.start + first * a.col_step, columns};
+    RowStep at = row_step_at(a, step);
+    long long col = at.step * STEP;
+    bool is_in_row = at.row < a.all_rows && at.step + UNITS <= a.steps;
+    int columns = is_in_row ? (int)min(a.cols - col, (long long)ELEMENTS) : 0;
+    return PartStart{at, at.start + col * a.col_step, columns};
 }
 
 // The position of a pack of a part: each lane finds its n-th pack in banks of its own.
@@ -136,75 +138,75 @@ template <bool ALL> static __device__ void begin_in_row(const Dense &a, long lon
 }
 
 // Begins to bring a part into shared memory.
-static __device__ void begin_part(const Dense &a, const Begin &begin, Pack *to)
+static __device__ void begin_part(const Dense &a, const PartStart &start, Pack *to)
 {
-    if (begin.columns == ELEMENTS)
-        return begin_in_row<true>(a, begin.first, ELEMENTS, to);
-    if (begin.columns > 0)
-        return begin_in_row<false>(a, begin.first, begin.columns, to);
+    if (start.columns == ELEMENTS)
+        return begin_in_row<true>(a, start.first, ELEMENTS, to);
+    if (start.columns > 0)
+        return begin_in_row<false>(a, start.first, start.columns, to);
     int lane = lane_index();
-    Place place = begin.place;
+    RowStep at = start.at;
 #pragma unroll 1
     for (int u = 0; u < UNITS; u++) {
-        int count = columns_of(a, place.row, place.step, lane * VECTOR, VECTOR);
-        long long at = place.start + (place.step * STEP + lane * VECTOR) * a.col_step;
-        begin_pack(to + slot_of(u * WARP + lane), count ? a.a + at : a.a, count);
-        place = next_place(a, place);
+        int count = columns_of(a, at.row, at.step, lane * VECTOR, VECTOR);
+        long long element = at.start + (at.step * STEP + lane * VECTOR) * a.col_step;
+        begin_pack(to + slot_of(u * WARP + lane), count ? a.a + element : a.a, count);
+        at = next_row_step(a, at);
     }
 }
 
 // The lane's elements that are entries, as bits.
-template <int THRESHOLD> static __device__ unsigned int kept_in(const Pack *part, REAL tolerance)
+template <int THRESHOLD> static __device__ unsigned int find_entry_bits(const Pack *part, REAL tolerance)
 {
     int lane = lane_index();
     part += lane * UNITS;
-    unsigned int kept = 0;
+    unsigned int bits = 0;
 #pragma unroll
     for (int u = 0; u < UNITS; u++) {
         Pack pack = part[u ^ (lane & (UNITS - 1))];
 #pragma unroll
         for (int m = 0; m < VECTOR; m++)
             if (keeps(pack.part[m], THRESHOLD, tolerance))
-                kept |= 1u << (u * VECTOR + m);
+                bits |= 1u << (u * VECTOR + m);
     }
-    return kept;
+    return bits;
 }
 
 // The step that is `by` steps behind the first of a part, and in `row` how many rows behind.
-static __device__ long long step_behind(const Dense &a, const Place &place, int by, long long *row)
+static __device__ long long step_behind(const Dense &a, const RowStep &at, int by, long long *row)
 {
-    long long step = place.step + by;
+    long long step = at.step + by;
     long long ends = a.steps < UNITS ? (unsigned int)step / (unsigned int)a.steps : step >= a.steps;
-    *row = place.row + ends;
+    *row = at.row + ends;
     return step - ends * a.steps;
 }
 
 // Counts the entries of a part.
-static __device__ void count_part(const Dense &a, const Begin &begin, Part *own, const Pack *part, int threshold,
+static __device__ void count_part(const Dense &a, const PartStart &start, Part *own, const Pack *part, int threshold,
                                   REAL tolerance)
 {
     int lane = lane_index();
-    own->kept = threshold ? kept_in<1>(part, tolerance) : kept_in<0>(part, tolerance);
-    if (begin.columns < ELEMENTS) {
-        int columns = min(max(begin.columns - lane * OWN, 0), OWN);
-        if (begin.columns == 0) {
+    own->entry_bits = threshold ? find_entry_bits<1>(part, tolerance) : find_entry_bits<0>(part, tolerance);
+    if (start.columns < ELEMENTS) {
+        int columns = min(max(start.columns - lane * OWN, 0), OWN);
+        if (start.columns == 0) {
             long long row;
-            long long step = step_behind(a, begin.place, lane * UNITS / WARP, &row);
+            long long step = step_behind(a, start.at, lane * UNITS / WARP, &row);
             columns = columns_of(a, row, step, lane * UNITS % WARP * VECTOR, OWN);
         }
-        own->kept &= (unsigned int)((1ull << columns) - 1);
+        own->entry_bits &= (unsigned int)((1ull << columns) - 1);
     }
-    int count = __popc(own->kept);
+    int count = __popc(own->entry_bits);
     int sum = scan_lanes(count);
     own->before = sum - count;
     own->count = shuffle(sum, WARP - 1);
 }
 
 // Writes the positions of the entries of a part, side by side.
-static __device__ void note_places(const Part &own, unsigned short *places)
+static __device__ void write_positions(const Part &own, unsigned short *positions)
 {
     int to = own.before;
-    for (unsigned int kept = own.kept; kept; kept &= kept - 1)
-        places[to++] = (unsigned short)(lane_index() * OWN + __ffs(kept) - 1);
+    for (unsigned int bits = own.entry_bits; bits; bits &= bits - 1)
+        positions[to++] = (unsigned short)(lane_index() * OWN + __ffs(bits) - 1);
     __syncwarp();
 }

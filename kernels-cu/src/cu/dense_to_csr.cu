@@ -56,8 +56,8 @@ KERNEL dense_to_csr_count_row_per_warp(long long all_rows, long long rows, long 
 #pragma unroll 4
             for (long long base = 0; base < cols; base += WARP) {
                 long long j = base + lane_index();
-                bool kept = j < cols && keeps(a[at + j * col_step], threshold, tolerance);
-                count += __popc(__ballot_sync(ALL_LANES, kept));
+                bool is_entry = j < cols && keeps(a[at + j * col_step], threshold, tolerance);
+                count += __popc(__ballot_sync(ALL_LANES, is_entry));
             }
         }
         if (lane_index() == 0)
@@ -82,12 +82,12 @@ KERNEL dense_to_csr_fill_row_per_warp(long long all_rows, long long rows, long l
             T value = T(0);
             if (j < cols)
                 value = a[at + j * col_step];
-            bool kept = j < cols && keeps(value, threshold, tolerance);
-            unsigned int all = __ballot_sync(ALL_LANES, kept);
-            if (kept) {
-                long long place = to + __popc(all & before);
-                indices[place] = (Idx)j;
-                values[place] = value;
+            bool is_entry = j < cols && keeps(value, threshold, tolerance);
+            unsigned int all = __ballot_sync(ALL_LANES, is_entry);
+            if (is_entry) {
+                long long position = to + __popc(all & before);
+                indices[position] = (Idx)j;
+                values[position] = value;
             }
             to += __popc(all);
         }

@@ -71,164 +71,165 @@ struct Result
 };
 
 // Writes `count` entries of a part in one row, from column `first` on: BATCH loads of a lane are in flight.
-static __device__ void write_in_row(const T *elements, const unsigned short *places, int count, Idx first, Idx *indices,
-                                   T *values)
+static __device__ void write_in_row(const T *elements, const unsigned short *positions, int count, Idx first,
+                                    Idx *indices, T *values)
 {
     const int BATCH = 4;
-    auto element = [&](int place) { return elements[place ^ (place / OWN & (UNITS - 1)) * VECTOR]; };
+    auto element = [&](int position) { return elements[position ^ (position / OWN & (UNITS - 1)) * VECTOR]; };
     int k = lane_index();
     for (; k + (BATCH - 1) * WARP < count; k += BATCH * WARP) {
-        int place[BATCH];
+        int position[BATCH];
         T value[BATCH];
 #pragma unroll
         for (int i = 0; i < BATCH; i++)
-            place[i] = places[k + i * WARP];
+            position[i] = positions[k + i * WARP];
 #pragma unroll
         for (int i = 0; i < BATCH; i++)
-            value[i] = element(place[i]);
+            value[i] = element(position[i]);
 #pragma unroll
         for (int i = 0; i < BATCH; i++) {
-            indices[k + i * WARP] = first + place[i];
+            indices[k + i * WARP] = first + position[i];
             values[k + i * WARP] = value[i];
         }
     }
     for (; k < count; k += WARP) {
-        indices[k] = first + places[k];
-        values[k] = element(places[k]);
+        indices[k] = first + positions[k];
+        values[k] = element(positions[k]);
     }
 }
 
 // Writes the entries of a part, and where the rows that begin in it start; `to` entries are before it.
-static __device__ void write_part(const Dense &a, const Begin &begin, const Part &own, const Pack *part,
-                                  const unsigned short *places, long long to, const Result &result)
+static __device__ void write_part(const Dense &a, const PartStart &start, const Part &own, const Pack *part,
+                                  const unsigned short *positions, long long to, const Result &result)
 {
     int lane = lane_index();
     int left = (int)max(min((long long)own.count, result.capacity - to), 0ll);
     Idx *indices = result.indices + to;
     T *values = result.values + to;
-    if (begin.columns > 0) {
-        if (lane == 0 && begin.place.step == 0)
-            result.start_row(begin.place.row, to);
-        write_in_row((const T *)part, places, left, (Idx)(begin.place.step * STEP), indices, values);
+    if (start.columns > 0) {
+        if (lane == 0 && start.at.step == 0)
+            result.start_row(start.at.row, to);
+        write_in_row((const T *)part, positions, left, (Idx)(start.at.step * STEP), indices, values);
     } else {
         long long row;
-        long long step = step_behind(a, begin.place, lane * UNITS / WARP, &row);
+        long long step = step_behind(a, start.at, lane * UNITS / WARP, &row);
         if (lane * UNITS % WARP == 0 && step == 0 && row <= a.all_rows)
             result.start_row(row, to + own.before);
         for (int k = lane; k < left; k += WARP) {
-            int place = places[k];
-            indices[k] = (Idx)(step_behind(a, begin.place, place / STEP, &row) * STEP + place % STEP);
-            values[k] = part[slot_of(place / VECTOR)].part[place % VECTOR];
+            int position = positions[k];
+            indices[k] = (Idx)(step_behind(a, start.at, position / STEP, &row) * STEP + position % STEP);
+            values[k] = part[slot_of(position / VECTOR)].part[position % VECTOR];
         }
     }
     __syncwarp();
 }
 
-// Messages between the warps of a block: of the turn `t`, tiles at t % RING, counts at t % STAGES.
-struct __align__(128) Board
+// The pipeline of a block, through which its warps meet: of the turn `t`, tiles at t % RING, counts at t % STAGES.
+struct __align__(128) Pipeline
 {
     Barrier taken[RING];
     Barrier counted[STAGES];
     Barrier known[STAGES];
     unsigned int tiles[RING];
-    Begin begins[RING][MAX_WORKERS];
-    // The workers that are done, and their counts.
+    PartStart starts[RING][MAX_WORKERS];
+    // The workers that are done, and the sum of their counts: DONE_SHIFT.
     unsigned int done[STAGES];
-    int of_workers[STAGES][MAX_WORKERS];
-    Count before_workers[STAGES][MAX_WORKERS];
+    int counts[STAGES][MAX_WORKERS];
+    Count entries_before[STAGES][MAX_WORKERS];
 };
 
-static_assert(sizeof(Board) <= 6 << 10, "the caller leaves 6 KiB for it");
+static_assert(sizeof(Pipeline) <= 6 << 10, "the caller leaves 6 KiB for it");
 static_assert(sizeof(Worker) == WARP * OWN * (STAGES * sizeof(T) + sizeof(unsigned short)),
               "the caller counts the workers that fit by their size");
 
 // One thread calls it.
-static __device__ void begin_board(Board *board, int workers)
+static __device__ void init_pipeline(Pipeline *pipeline, int workers)
 {
     for (int k = 0; k < RING; k++)
-        begin_barrier(&board->taken[k], 1);
+        begin_barrier(&pipeline->taken[k], 1);
     for (int k = 0; k < STAGES; k++) {
-        begin_barrier(&board->counted[k], workers);
-        begin_barrier(&board->known[k], 1);
-        board->done[k] = 0;
+        begin_barrier(&pipeline->counted[k], workers);
+        begin_barrier(&pipeline->known[k], 1);
+        pipeline->done[k] = 0;
     }
 }
 
 // The tile of a turn, when it is taken.
-static __device__ unsigned int tile_of(unsigned int turn, Board *board)
+static __device__ unsigned int tile_of(unsigned int turn, Pipeline *pipeline)
 {
-    wait_for_phase(&board->taken[turn % RING], turn / RING);
-    return board->tiles[turn % RING];
+    wait_for_phase(&pipeline->taken[turn % RING], turn / RING);
+    return pipeline->tiles[turn % RING];
 }
 
 // The last warp but one takes tiles, up to the first that is past the last.
-static __device__ void take_tiles(const Dense &a, int workers, unsigned int tiles, Board *board, const States &states)
+static __device__ void take_tiles(const Dense &a, int workers, unsigned int tiles, Pipeline *pipeline,
+                                  const States &states)
 {
     int lane = lane_index();
     unsigned int tile = 0;
     for (unsigned int turn = 0; tile < tiles; turn++) {
         if (turn >= AHEAD)
-            wait_for_phase(&board->counted[(turn - AHEAD) % STAGES], (turn - AHEAD) / STAGES);
+            wait_for_phase(&pipeline->counted[(turn - AHEAD) % STAGES], (turn - AHEAD) / STAGES);
         tile = shuffle(lane == 0 ? take_tile(states) : 0, 0);
         if (lane < workers)
-            board->begins[turn % RING][lane] = begin_of(a, ((long long)tile * workers + lane) * UNITS);
+            pipeline->starts[turn % RING][lane] = part_start_at(a, ((long long)tile * workers + lane) * UNITS);
         if (lane == 0)
-            board->tiles[turn % RING] = tile;
-        arrive(&board->taken[turn % RING]);
+            pipeline->tiles[turn % RING] = tile;
+        arrive(&pipeline->taken[turn % RING]);
     }
 }
 
 // The last warp finds the entries before each worker's part of a tile, and in the end those of all tiles. It looks at
 // the tiles before when the block has counted another one: until then some of them are not counted, and it would poll.
-static __device__ void find_before(int workers, unsigned int tiles, Board *board, const States &states,
+static __device__ void find_before(int workers, unsigned int tiles, Pipeline *pipeline, const States &states,
                                    long long all_rows, const Result &result)
 {
     int lane = lane_index();
     for (unsigned int turn = 0;; turn++) {
         int stage = turn % STAGES;
-        unsigned int tile = tile_of(turn, board);
+        unsigned int tile = tile_of(turn, pipeline);
         if (tile >= tiles)
             return;
-        wait_for_phase(&board->counted[stage], turn / STAGES);
-        int count = lane < workers ? board->of_workers[stage][lane] : 0;
+        wait_for_phase(&pipeline->counted[stage], turn / STAGES);
+        int count = lane < workers ? pipeline->counts[stage][lane] : 0;
         int sum = scan_lanes(count);
         int own = shuffle(sum, WARP - 1);
-        if (tile_of(turn + 1, board) < tiles)
-            wait_for_phase(&board->counted[(turn + 1) % STAGES], (turn + 1) / STAGES);
+        if (tile_of(turn + 1, pipeline) < tiles)
+            wait_for_phase(&pipeline->counted[(turn + 1) % STAGES], (turn + 1) / STAGES);
         Count before = look_back(tile, own, states);
         if (lane < workers)
-            board->before_workers[stage][lane] = before + sum - count;
+            pipeline->entries_before[stage][lane] = before + sum - count;
         if (lane == 0 && tile == tiles - 1) {
             result.starts[all_rows] = before + own;
             if (result.is_one)
                 result.offsets[all_rows] = (Off)(before + own);
         }
-        arrive(&board->known[stage]);
+        arrive(&pipeline->known[stage]);
     }
 }
 
-// Tells what a worker has counted; who is last says the sum of the tile. One thread calls it.
-static __device__ void tell_count(const Part &own, int worker, int workers, int stage, Board *board,
+// Publishes the count of a worker, and the last worker of a tile the sum of the tile. One thread calls it.
+static __device__ void publish_count(const Part &own, int worker, int workers, int stage, Pipeline *pipeline,
                                   const States &states)
 {
-    board->of_workers[stage][worker] = own.count;
-    unsigned int told = 1u << DONE_SHIFT | own.count;
-    unsigned int all = atomicAdd(&board->done[stage], told) + told;
+    pipeline->counts[stage][worker] = own.count;
+    unsigned int increment = 1u << DONE_SHIFT | own.count;
+    unsigned int all = atomicAdd(&pipeline->done[stage], increment) + increment;
     if (all >> DONE_SHIFT == workers) {
-        board->done[stage] = 0;
+        pipeline->done[stage] = 0;
         say_own(own.tile, all & ((1u << DONE_SHIFT) - 1), states);
     }
 }
 
 // A worker's turns, up to that in which it has written its part of the last tile.
 static __device__ void work(const Dense &a, int threshold, REAL tolerance, int worker, int workers, unsigned int tiles,
-                            Worker *own, Board *board, const States &states, const Result &result)
+                            Worker *own, Pipeline *pipeline, const States &states, const Result &result)
 {
     bool more = true;
     auto begin = [&](unsigned int turn) {
-        more = more && tile_of(turn, board) < tiles;
+        more = more && tile_of(turn, pipeline) < tiles;
         if (more)
-            begin_part(a, board->begins[turn % RING][worker], own->parts[turn % STAGES]);
+            begin_part(a, pipeline->starts[turn % RING][worker], own->parts[turn % STAGES]);
         end_batch();
     };
     for (unsigned int turn = 0; turn < STAGES - LAG; turn++)
@@ -241,21 +242,21 @@ static __device__ void work(const Dense &a, int threshold, REAL tolerance, int w
                 return;
             unsigned int of = turn - LAG;
             int stage = of % STAGES;
-            note_places(written, own->places);
-            wait_for_phase(&board->known[stage], of / STAGES);
-            write_part(a, board->begins[of % RING][worker], written, own->parts[stage], own->places,
-                       board->before_workers[stage][worker], result);
+            write_positions(written, own->positions);
+            wait_for_phase(&pipeline->known[stage], of / STAGES);
+            write_part(a, pipeline->starts[of % RING][worker], written, own->parts[stage], own->positions,
+                       pipeline->entries_before[stage][worker], result);
         }
         begin(turn - LAG + STAGES);
         // No tile is taken behind the first that is past the last.
-        counted = Part{counted.tile < tiles ? board->tiles[turn % RING] : tiles, 0, 0, 0};
+        counted = Part{counted.tile < tiles ? pipeline->tiles[turn % RING] : tiles, 0, 0, 0};
         if (counted.tile < tiles) {
             wait_for_batches();
-            count_part(a, board->begins[turn % RING][worker], &counted, own->parts[turn % STAGES], threshold,
+            count_part(a, pipeline->starts[turn % RING][worker], &counted, own->parts[turn % STAGES], threshold,
                        tolerance);
             if (lane_index() == 0)
-                tell_count(counted, worker, workers, turn % STAGES, board, states);
-            arrive(&board->counted[turn % STAGES]);
+                publish_count(counted, worker, workers, turn % STAGES, pipeline, states);
+            arrive(&pipeline->counted[turn % STAGES]);
         }
 #pragma unroll
         for (int k = 0; k + 1 < LAG; k++)
@@ -272,7 +273,7 @@ KERNEL dense_to_csr_look_back(long long all_rows, long long rows, long long cols
                               Idx *__restrict__ indices, T *__restrict__ values, long long capacity, Group *groups)
 {
     extern __shared__ Worker of_workers[];
-    __shared__ Board board;
+    __shared__ Pipeline pipeline;
     int workers = blockDim.x / WARP - 2;
     int warp = threadIdx.x / WARP;
     long long steps = (cols + STEP - 1) / STEP;
@@ -281,12 +282,12 @@ KERNEL dense_to_csr_look_back(long long all_rows, long long rows, long long cols
     unsigned int tiles = (unsigned int)((all_rows * steps + UNITS * workers - 1) / (UNITS * workers));
     States states = states_of(groups, tiles);
     if (threadIdx.x == 0)
-        begin_board(&board, workers);
+        init_pipeline(&pipeline, workers);
     __syncthreads();
     if (warp < workers)
-        work(dense, threshold, tolerance, warp, workers, tiles, &of_workers[warp], &board, states, result);
+        work(dense, threshold, tolerance, warp, workers, tiles, &of_workers[warp], &pipeline, states, result);
     else if (warp == workers)
-        take_tiles(dense, workers, tiles, &board, states);
+        take_tiles(dense, workers, tiles, &pipeline, states);
     else
-        find_before(workers, tiles, &board, states, all_rows, result);
+        find_before(workers, tiles, &pipeline, states, all_rows, result);
 }

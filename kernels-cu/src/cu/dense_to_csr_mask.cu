@@ -47,9 +47,9 @@ KERNEL dense_to_csr_mask_count(long long all_rows, long long rows, long long col
                     Words words;
 #pragma unroll
                     for (int m = 0; m < VECTOR; m++) {
-                        bool kept = col + m < cols && keeps(packs[i].part[m], threshold, tolerance);
-                        words.of[m] = __ballot_sync(ALL_LANES, kept);
-                        count += kept;
+                        bool is_entry = col + m < cols && keeps(packs[i].part[m], threshold, tolerance);
+                        words.of[m] = __ballot_sync(ALL_LANES, is_entry);
+                        count += is_entry;
                     }
                     if (lane == 0)
                         mask[row * steps + first + i] = words;
@@ -69,10 +69,10 @@ KERNEL dense_to_csr_mask_fill(long long all_rows, long long rows, long long cols
                               const long long *__restrict__ starts, const Words *__restrict__ mask,
                               Idx *__restrict__ indices, T *__restrict__ values, long long capacity)
 {
-    __shared__ short kept_cols[WARPS][STEP];
-    __shared__ T kept_values[WARPS][STEP];
-    short *own_cols = kept_cols[threadIdx.x / WARP];
-    T *own_values = kept_values[threadIdx.x / WARP];
+    __shared__ short entry_cols[WARPS][STEP];
+    __shared__ T entry_values[WARPS][STEP];
+    short *own_cols = entry_cols[threadIdx.x / WARP];
+    T *own_values = entry_values[threadIdx.x / WARP];
     int lane = lane_index();
     long long steps = (cols + STEP - 1) / STEP;
     for (long long row = rows_that_fit(all_rows, starts, capacity) - 1 - warp_index(); row >= 0; row -= warp_count()) {
@@ -80,31 +80,31 @@ KERNEL dense_to_csr_mask_fill(long long all_rows, long long rows, long long cols
         long long to = starts[row];
         long long end = starts[row + 1];
         for (long long first = 0; first < steps && to < end; first += TOGETHER) {
-            Kept kept[TOGETHER];
+            StepEntries entries[TOGETHER];
             Pack packs[TOGETHER];
 #pragma unroll
             for (int i = 0; i < TOGETHER; i++) {
                 Words words = Words();
                 if (first + i < steps)
                     words = mask[row * steps + first + i];
-                kept[i] = kept_of(words.of);
+                entries[i] = entries_of_step(words.of);
             }
 #pragma unroll
             for (int i = 0; i < TOGETHER; i++) {
                 long long col = (first + i) * STEP + lane * VECTOR;
-                if (kept[i].own)
+                if (entries[i].bits)
                     packs[i] = load_pack(a, at + col * col_step, cols - col);
             }
 #pragma unroll
             for (int i = 0; i < TOGETHER; i++) {
-                gather_step(kept[i], packs[i], 0, own_cols, own_values);
+                gather_step(entries[i], packs[i], 0, own_cols, own_values);
                 __syncwarp();
-                for (int k = lane; k < kept[i].count; k += WARP) {
+                for (int k = lane; k < entries[i].count; k += WARP) {
                     indices[to + k] = (Idx)((first + i) * STEP + own_cols[k]);
                     values[to + k] = own_values[k];
                 }
                 __syncwarp();
-                to += kept[i].count;
+                to += entries[i].count;
             }
         }
     }

@@ -101,9 +101,9 @@ KERNEL dense_to_csr_count_matrix_per_warp(long long all_rows, long long rows, lo
         Walk at(cols);
         long long before = 0;
         for (long long base = 0; base < rows * cols; base += WARP, at.advance()) {
-            bool kept =
+            bool is_entry =
                 at.row < rows && keeps(matrix[at.row * row_step + at.col * col_step], threshold, tolerance);
-            unsigned int all = __ballot_sync(ALL_LANES, kept);
+            unsigned int all = __ballot_sync(ALL_LANES, is_entry);
             // The lanes of this row up to this one, as the highest bits.
             int others = at.col < lane ? (int)at.col : lane;
             unsigned int of_row = all << (WARP - 1 - lane) >> (WARP - 1 - others);
@@ -131,12 +131,12 @@ KERNEL dense_to_csr_fill_matrix_per_warp(long long all_rows, long long rows, lon
             T value = T(0);
             if (at.row < rows)
                 value = matrix[at.row * row_step + at.col * col_step];
-            bool kept = at.row < rows && keeps(value, threshold, tolerance);
-            unsigned int all = __ballot_sync(ALL_LANES, kept);
-            if (kept) {
-                long long place = to + __popc(all & lanes_before);
-                indices[place] = (Idx)at.col;
-                values[place] = value;
+            bool is_entry = at.row < rows && keeps(value, threshold, tolerance);
+            unsigned int all = __ballot_sync(ALL_LANES, is_entry);
+            if (is_entry) {
+                long long position = to + __popc(all & lanes_before);
+                indices[position] = (Idx)at.col;
+                values[position] = value;
             }
             to += __popc(all);
         }

@@ -58,8 +58,8 @@ pub(super) const FAULTS: &[Fault] = &[
         what: "columns are written in reverse",
         place: each(
             "dense_to_csr_mask",
-            ("kept_cols[own][k])", "kept_cols[own][count - 1 - k])"),
-            ("+ own_cols[k])", "+ own_cols[kept[i].count - 1 - k])"),
+            ("entry_cols[own][k])", "entry_cols[own][count - 1 - k])"),
+            ("+ own_cols[k])", "+ own_cols[entries[i].count - 1 - k])"),
         ),
         found_by: &[by("dense_to_csr/csr", "mask")],
         case: ROWS,
