@@ -217,7 +217,7 @@ static __device__ void publish_count(const Part &own, int worker, int workers, i
     unsigned int all = atomicAdd(&pipeline->done[stage], increment) + increment;
     if (all >> DONE_SHIFT == workers) {
         pipeline->done[stage] = 0;
-        say_own(own.tile, all & ((1u << DONE_SHIFT) - 1), states);
+        publish_own(own.tile, all & ((1u << DONE_SHIFT) - 1), states);
     }
 }
 

@@ -1,5 +1,5 @@
 // Decoupled look-back: the sum of all tiles before one, while the others are still at work. Tiles are taken in order by
-// a ticket, so that those before are at work already. A tile first says its own sum, then the sum up to it.
+// a ticket, so that those before are at work already. A tile first publishes its own sum, then the sum up to it.
 // `states` begins with the ticket, followed by one state per tile; all are zeros when a kernel starts.
 // Merrill, Garland: Single-pass parallel prefix scan with decoupled look-back. NVR-2016-002 (2016).
 // Needs grid.cuh and warp.cuh before.
@@ -11,7 +11,7 @@ typedef unsigned long long Count;
 // Two words, each a flag above 32 bits of a sum: a word is read and written whole, so a pair with one flag is one sum.
 typedef ulonglong2 State;
 
-static __device__ void say(State *state, unsigned int flag, Count sum)
+static __device__ void publish(State *state, unsigned int flag, Count sum)
 {
     Count high = (Count)flag << 32;
     asm volatile("st.relaxed.gpu.global.v2.u64 [%0], {%1, %2};"
@@ -21,7 +21,7 @@ static __device__ void say(State *state, unsigned int flag, Count sum)
 }
 
 // The flag of a state, or 0 if it has none yet, and the sum.
-static __device__ unsigned int hear(const State *state, Count *sum)
+static __device__ unsigned int load_state(const State *state, Count *sum)
 {
     Count first, second;
     asm volatile("ld.relaxed.gpu.global.v2.u64 {%0, %1}, [%2];" : "=l"(first), "=l"(second) : "l"(state) : "memory");
@@ -46,14 +46,14 @@ static __device__ long long next_tile(State *states)
     return tile;
 }
 
-// Says the own sum of a tile. One thread calls it.
-static __device__ void say_own(long long tile, Count own, State *states)
+// Publishes the own sum of a tile. One thread calls it.
+static __device__ void publish_own(long long tile, Count own, State *states)
 {
     if (tile > 0)
-        say(&states[1 + tile], OWN_SUM, own);
+        publish(&states[1 + tile], OWN_SUM, own);
 }
 
-// The sum of the tiles before `tile`, whose own sum, which has been said, is `own`. One warp calls it; every lane gets
+// The sum of the tiles before `tile`, whose own sum, which is published, is `own`. One warp calls it; every lane gets
 // it.
 static __device__ Count look_back(long long tile, Count own, State *states)
 {
@@ -65,7 +65,7 @@ static __device__ Count look_back(long long tile, Count own, State *states)
         unsigned int flag = WHOLE_SUM;
         Count sum = 0;
         if (at >= 0)
-            while ((flag = hear(&of_tiles[at], &sum)) == 0)
+            while ((flag = load_state(&of_tiles[at], &sum)) == 0)
                 ;
         unsigned int whole = __ballot_sync(ALL_LANES, flag == WHOLE_SUM);
         complete = whole != 0;
@@ -74,6 +74,6 @@ static __device__ Count look_back(long long tile, Count own, State *states)
         before += sum_lanes(sum);
     }
     if (lane_index() == 0)
-        say(&of_tiles[tile], WHOLE_SUM, before + own);
+        publish(&of_tiles[tile], WHOLE_SUM, before + own);
     return before;
 }

@@ -47,7 +47,7 @@ KERNEL scan_look_back(long long len, int inclusive, const Element *in, long long
         if (warp == 0) {
             Element own = sum_lanes(lane_index() < WARPS ? of_warps[lane_index()] : Element(0));
             if (lane_index() == 0)
-                say_own(tile, own, states);
+                publish_own(tile, own, states);
             Count before = look_back(tile, own, states);
             if (lane_index() == 0)
                 before_tile = (Element)before;

@@ -113,7 +113,7 @@ KERNEL spgemm_merge_count(long long rows, const Off *__restrict__ a_offsets, con
         Count up_to = scan_block(found, &of_tile);
         if (threadIdx.x < WARP) {
             if (threadIdx.x == 0)
-                say_own(tile, of_tile, states);
+                publish_own(tile, of_tile, states);
             Count before = look_back(tile, of_tile, states);
             if (threadIdx.x == 0)
                 before_tile = before;
