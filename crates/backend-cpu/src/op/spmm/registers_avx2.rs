@@ -13,6 +13,8 @@ use sparse_core::{Index, Scalar};
 use std::arch::x86_64::*;
 use std::array;
 
+/// Makes a function that sums all whole blocks of columns of a row before the next row. Its arguments are those of
+/// `block`; `$add_product` is its `$fma`.
 macro_rules! whole_blocks {
     ($name:ident, $t:ty, lanes $lanes:literal,
      [$zero:ident, $set:ident, $load:ident, $add_product:ident, $add:ident, $mul:ident, $store:ident, $bits:ident]) => {

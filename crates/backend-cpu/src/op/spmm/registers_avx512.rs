@@ -19,6 +19,7 @@ use sparse_core::{Index, Scalar, c32, c64};
 use std::arch::x86_64::*;
 use std::array;
 
+/// Makes the `$aligned` of `block` for a type; `$rotate` moves the lanes of two neighbouring vectors to one.
 macro_rules! aligned {
     ($aligned:ident, $t:ty, $lanes:literal of $part:ty, vector $vector:ty, mask $mask:ty,
      [$zero:ident, $set:ident, $load:ident, $load_live:ident, $fma:ident, $rotate:ident]) => {

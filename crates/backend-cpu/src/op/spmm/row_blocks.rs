@@ -21,6 +21,18 @@ pub(super) fn misaligned_parts<T, Part>(b: &[T], stride: usize, first: usize) ->
     if misaligned.is_multiple_of(parts) { misaligned } else { 0 }
 }
 
+/// Makes three functions for a type and an instruction set: `$name` sums blocks of columns for the rows of a part, by
+/// `$row`, the sums of a row, and by `$group`, those of some rows of a group.
+///
+/// | argument | meaning |
+/// |---|---|
+/// | `$t`, `$lanes of $part` | the type of numbers; the lanes of a vector, and their type, half a complex number |
+/// | `$live as $mask` | a function from a number of lanes to the mask of the first ones |
+/// | `$stream of $bytes` | stores that bypass the cache, of vectors of this size |
+/// | `$aligned` | the sums of a row by aligned loads, if the instruction set has it |
+/// | `$set`, `$load`, `$load_live` | a number in all lanes, a vector from memory, its first lanes |
+/// | `$fma`, `$add`, `$mul` | a product added to a sum, with one rounding or two; sums and products of lanes |
+/// | `$store`, `$store_live`, `$bits` | a vector to memory, its first lanes, its bits for `$stream` |
 macro_rules! block {
     ($name:ident, row $row:ident, group $group:ident, $t:ty, $lanes:literal of $part:ty, vector $vector:ty,
      mask $live:ident as $mask:ty, features $features:literal, stream $stream:ident of $bytes:literal

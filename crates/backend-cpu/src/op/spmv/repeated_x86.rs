@@ -70,6 +70,8 @@ pub(super) unsafe fn sums<S: Isa, T: Scalar>(
 /// As [`sums`], for an instruction set and a type that it has.
 type Kernel<T> = unsafe fn(&[Run], usize, &[T], &[T], &mut [T], Update<<T as Scalar>::Acc>);
 
+/// Makes a module for a type and an instruction set. `$load` reads the lanes that are live, of which `$live` makes the
+/// mask, and `$load_all` all of them, where they may be read; `$reduce` adds the lanes of a sum.
 macro_rules! kernel {
     ($module:ident, $t:ty, $lanes:literal lanes, features $features:literal,
      [$zero:ident, $live:ident, $load:ident, $load_all:ident, $fma:ident, $reduce:ident]) => {

@@ -65,6 +65,7 @@ pub(super) unsafe fn write<S: Isa, T: Scalar>(
 /// As [`write`], for an instruction set and a type that it has.
 type Kernel<T> = unsafe fn(&[isize], usize, &[T], &[T], &mut [T], Update<<T as Scalar>::Acc>);
 
+/// Makes [`sum`] for a type, by the module of its AVX-512 kernels.
 macro_rules! checked_sum {
     ($name:ident, $t:ty, $module:ident) => {
         /// # Safety
@@ -102,6 +103,8 @@ macro_rules! checked_sum {
 checked_sum!(sum_f64, f64, avx512_f64);
 checked_sum!(sum_f32, f32, avx512_f32);
 
+/// Makes a module for a type and an instruction set: the operations on vectors of numbers, then those on vectors of the
+/// positions that `$gather` reads values from.
 macro_rules! rows_in_lanes {
     ($module:ident, $t:ty, $lanes:literal lanes, features $features:literal, positions $vector:ty,
      [$zero:ident, $live:path, $load:ident, $gather:ident, $fma:ident, $store:ident],

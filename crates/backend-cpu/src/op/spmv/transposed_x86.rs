@@ -41,6 +41,8 @@ pub(super) unsafe fn write<S: Isa, T: Scalar>(
     }
 }
 
+/// Makes a module for a type and an instruction set. `$number` is the type of the lanes' numbers, by which `$permute`
+/// takes entry `k` of each row out of the vectors that have the rows.
 macro_rules! transposed {
     ($module:ident, $t:ty, $vector:ty, $lanes:literal lanes, mask $mask:ty, number $number:ty, up to $longest:literal,
      features $features:literal,
