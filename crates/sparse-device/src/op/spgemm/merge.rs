@@ -105,26 +105,22 @@ impl MergedRows {
     ///
     /// # Errors
     /// [`IndexOverflow`](sparse_core::Error::IndexOverflow) if offsets do not count the entries.
-    pub(super) fn find(
-        backend: &Device,
-        factors: Factors<'_>,
-        offset: IndexType,
-        rows: Rows,
-    ) -> Result<Option<FoundMerge>> {
-        if !can_merge(factors) || rows == Rows::Alike && !may_be_short(backend, factors) {
+    pub(super) fn find(factors: Factors<'_>, offset: IndexType, rows: Rows) -> Result<Option<FoundMerge>> {
+        let backend = factors.backend;
+        if !can_merge(factors) || rows == Rows::Alike && !may_be_short(factors) {
             return Ok(None);
         }
         let words = Summary::zeros(backend)?;
         let ways = match rows {
             Rows::All => WAYS.last().copied(),
-            Rows::Alike => sampled_ways(backend, factors, &words)?,
+            Rows::Alike => sampled_ways(factors, &words)?,
         };
         let Some((ways, name)) = ways else { return Ok(None) };
         let offsets = backend.allocate_raw(factors.left.rows + 1, offset.bytes())?;
         let lanes = largest_team(backend);
         let tiles = Tiles::new(backend, factors.left.rows.div_ceil(lanes))?;
-        let kernel = kernel(backend, factors, "spgemm_merge_count", name)?;
-        let launch = pattern_arguments(backend, factors, &kernel).buffer(&offsets).buffer(&words);
+        let kernel = kernel(factors, "spgemm_merge_count", name)?;
+        let launch = pattern_arguments(factors, &kernel).buffer(&offsets).buffer(&words);
         tiles.begin(backend, launch)?.group_per_row(tiles.count(), lanes)?;
         let found = Summary::of(backend, &words)?;
         if found.most > ways {
@@ -132,16 +128,16 @@ impl MergedRows {
         }
         offset.check("nnz", found.entries)?;
         let Some((_, name)) = ways_for(found.most) else { return Ok(None) };
-        let indices = columns(backend, factors, &offsets, found.entries, name)?;
+        let indices = columns(factors, &offsets, found.entries, name)?;
         let defines = factors.left.defines().set("WAYS", name);
         let kernel = backend.kernel_of(factors.left.dtype, VALUES_FILE, VALUES_FILE, defines)?;
-        let lanes = work_items(backend, factors, found.entries, factors.left.values.element_bytes);
+        let lanes = work_items(factors, found.entries, factors.left.values.element_bytes);
         Ok(Some(FoundMerge { offsets, indices, rows: Self { kernel, lanes } }))
     }
 
     /// Writes the values of C.
-    pub(super) fn run(&self, backend: &Device, factors: Factors<'_>, c: RawCompressed<'_>) -> Result<()> {
-        let Factors { left, right } = factors;
+    pub(super) fn run(&self, factors: Factors<'_>, c: RawCompressed<'_>) -> Result<()> {
+        let Factors { backend, left, right } = factors;
         let launch = backend.launch(&self.kernel).size(left.rows);
         let launch = launch.buffer(left.offsets).buffer(left.indices).buffer(left.values);
         let launch = launch.buffer(right.offsets).buffer(right.indices).buffer(right.values);
@@ -151,7 +147,7 @@ impl MergedRows {
 }
 
 /// True if rows of B can be merged, by what the host knows.
-fn can_merge(Factors { left, right }: Factors<'_>) -> bool {
+fn can_merge(Factors { left, right, .. }: Factors<'_>) -> bool {
     left.nnz() > 0 && right.nnz() > 0 && right.order.sorted && right.order.unique
 }
 
@@ -161,21 +157,17 @@ fn are_few(factors: Factors<'_>) -> bool {
 }
 
 /// True if the device has the kernels, and rows are short on average.
-fn may_be_short(backend: &Device, factors: Factors<'_>) -> bool {
+fn may_be_short(factors: Factors<'_>) -> bool {
     let [of_few, of_many] = MAX_MEAN;
     let most = if are_few(factors) { of_few } else { of_many };
-    factors.left.mean_length() <= most && backend.lacks(FILE).is_none()
+    factors.left.mean_length() <= most && factors.backend.lacks(FILE).is_none()
 }
 
 /// The ways for the longest row of a sample; none if it does not fit, or if many rows are unlike their neighbours.
-fn sampled_ways(
-    backend: &Device,
-    factors: Factors<'_>,
-    words: &Buffer<i64>,
-) -> Result<Option<(usize, &'static str)>> {
-    let Factors { left, right } = factors;
+fn sampled_ways(factors: Factors<'_>, words: &Buffer<i64>) -> Result<Option<(usize, &'static str)>> {
+    let Factors { backend, left, right } = factors;
     let (_, most) = WAYS[WAYS.len() - 1];
-    let kernel = kernel(backend, factors, "spgemm_merge_sample", most)?;
+    let kernel = kernel(factors, "spgemm_merge_sample", most)?;
     let launch = backend.launch(&kernel).size(left.rows).size(SAMPLES);
     let launch = launch.buffer(left.offsets).buffer(left.indices).buffer(right.offsets);
     launch.buffer(words).warps(SAMPLES)?;
@@ -191,38 +183,37 @@ fn ways_for(most: usize) -> Option<(usize, &'static str)> {
 
 /// The columns of C, whose rows begin at `offsets`.
 fn columns(
-    backend: &Device,
     factors: Factors<'_>,
     offsets: &RawBuffer,
     entries: usize,
     ways: &'static str,
 ) -> Result<RawBuffer> {
-    let indices = backend.allocate_raw(entries, factors.right.indices.element_bytes)?;
+    let indices = factors.backend.allocate_raw(entries, factors.right.indices.element_bytes)?;
     if entries > 0 {
-        let kernel = kernel(backend, factors, "spgemm_merge_columns", ways)?;
-        let launch = pattern_arguments(backend, factors, &kernel).buffer(offsets).buffer(&indices);
-        let lanes = work_items(backend, factors, entries, indices.element_bytes);
+        let kernel = kernel(factors, "spgemm_merge_columns", ways)?;
+        let launch = pattern_arguments(factors, &kernel).buffer(offsets).buffer(&indices);
+        let lanes = work_items(factors, entries, indices.element_bytes);
         launch.group_per_row(factors.left.rows.div_ceil(lanes), lanes)?;
     }
     Ok(indices)
 }
 
 /// The rows and work-items of a work-group that collects the elements of C of its rows, which have so many in all.
-fn work_items(backend: &Device, factors: Factors<'_>, entries: usize, element_bytes: usize) -> usize {
+fn work_items(factors: Factors<'_>, entries: usize, element_bytes: usize) -> usize {
     let bytes_of_row = entries.div_ceil(factors.left.rows) * element_bytes;
     let fitting = (STAGED_BYTES / bytes_of_row.max(1)).max(1);
-    (1 << fitting.ilog2()).clamp(LANES, largest_team(backend))
+    (1 << fitting.ilog2()).clamp(LANES, largest_team(factors.backend))
 }
 
 /// A launch with the patterns of A and B.
-fn pattern_arguments<'a>(backend: &'a Device, factors: Factors<'a>, kernel: &'a Kernel) -> Launch<'a> {
-    let Factors { left, right } = factors;
+fn pattern_arguments<'a>(factors: Factors<'a>, kernel: &'a Kernel) -> Launch<'a> {
+    let Factors { backend, left, right } = factors;
     let launch = backend.launch(kernel).size(left.rows).buffer(left.offsets).buffer(left.indices);
     launch.buffer(right.offsets).buffer(right.indices)
 }
 
-fn kernel(backend: &Device, factors: Factors<'_>, entry: &'static str, ways: &'static str) -> Result<Kernel> {
-    backend.kernel(FILE, entry, factors.defines(backend).set("WAYS", ways))
+fn kernel(factors: Factors<'_>, entry: &'static str, ways: &'static str) -> Result<Kernel> {
+    factors.backend.kernel(FILE, entry, factors.defines().set("WAYS", ways))
 }
 
 #[cfg(test)]

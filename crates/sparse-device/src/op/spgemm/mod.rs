@@ -31,6 +31,7 @@
 //! of chunks, but where the products of an entry are divided between work-items, whose sums are added.
 
 mod chunks;
+mod factors;
 mod merge;
 mod node_blocks;
 mod pattern;
@@ -39,27 +40,28 @@ mod row_bins;
 mod row_sizes;
 mod strips;
 mod sum_plan;
+mod teams;
 mod values;
 
 use super::available_algorithms::Needs;
 use crate::Device;
 use crate::buffer::RawBuffer;
-use crate::defines::Defines;
 use crate::index_type::IndexType;
-use crate::lanes::LANES;
 use crate::primitive::raw::RawCompressed;
+use factors::{Factors, defines};
 use merge::{MergedRows, Rows};
 use node_blocks::NodeBlocks;
 use row_sizes::ProductCounts;
 use sparse_core::format::IndexOrder;
 use sparse_core::format::estimate::Sizes;
-use sparse_core::op::{SpgemmBound, SpgemmKernel, mask_pattern, row_factors};
+use sparse_core::op::{SpgemmBound, SpgemmKernel, mask_pattern};
 use sparse_core::{
     Algorithm, AlgorithmSet as _, Axis, Backend, Choice, Compressed, CompressedPattern, Index, KernelPlan,
     PatternId, PlanOptions, Result, Scalar, algorithms,
 };
 use std::sync::Arc;
 use sum_plan::{StoredProducts, SumSearch, masked_sums};
+use teams::{Teams, largest_team};
 use values::ValueSums;
 
 algorithms! {
@@ -131,68 +133,11 @@ algorithms! {
     }
 }
 
-/// The factors as compressed rows: for CSC, Bᵀ and Aᵀ.
-#[derive(Debug, Clone, Copy)]
-struct Factors<'a> {
-    left: RawCompressed<'a>,
-    right: RawCompressed<'a>,
-}
-
-impl<'a> Factors<'a> {
-    fn new<A: Axis, T: Scalar, I: Index, O: Index>(
-        a: &'a Compressed<A, T, Device, I, O>,
-        b: &'a Compressed<A, T, Device, I, O>,
-    ) -> Self {
-        let (left, right) = row_factors::<A, _>(a, b);
-        Self { left: left.into(), right: right.into() }
-    }
-
-    /// The macros of the kernels.
-    fn defines(&self, backend: &Device) -> Defines {
-        defines(backend, self.left)
-    }
-}
-
-/// The macros of kernels that read a matrix.
-fn defines(backend: &Device, matrix: RawCompressed<'_>) -> Defines {
-    matrix.defines().set("BLOCK", largest_team(backend))
-}
-
 /// The file of the kernels that count and sort rows before their columns are known.
 const ROWS_FILE: &str = "spgemm_rows";
 
 /// As a number of products or entries that a row must exceed: no row does.
 const NO_ROW: usize = i64::MAX as usize;
-
-/// Bytes of local memory for each lane of a team, at most: in `spgemm_values`, columns, sums and waiting lanes for
-/// entries of C, and two positions.
-const LANE_BYTES: usize = 8 * (8 + 8 + 4) + 2 * 8;
-
-/// The lanes of the largest team: a work-group, of a size whose arrays fit in local memory. A CPU's runtime compiles a
-/// kernel anew for each size of its work-groups, so a warp is all that it has.
-fn largest_team(backend: &Device) -> usize {
-    if backend.caps().is_cpu {
-        return LANES;
-    }
-    let fitting = (backend.properties().local_bytes / LANE_BYTES).max(LANES);
-    backend.inner.block.min(1 << fitting.ilog2())
-}
-
-/// The lanes of teams, powers of two: of the smallest, and of the largest.
-#[derive(Debug, Clone, Copy)]
-struct Teams {
-    smallest: usize,
-    largest: usize,
-}
-
-impl Teams {
-    /// Teams of which the smallest has about `lanes`, up to a warp. Where a work-group is a single team, it has a warp.
-    fn new(backend: &Device, lanes: usize) -> Self {
-        let has_parts = backend.properties().warps_per_group > 1;
-        let smallest = if has_parts { lanes.next_power_of_two().min(LANES) } else { LANES };
-        Self { smallest, largest: largest_team(backend) }
-    }
-}
 
 /// The plan of SpGEMM for two patterns: the pattern of C, and the bins of its rows.
 #[derive(Debug)]
@@ -212,11 +157,11 @@ enum Values {
 
 impl Values {
     /// Writes the values of C.
-    fn run(&self, backend: &Device, factors: Factors<'_>, c: RawCompressed<'_>) -> Result<()> {
+    fn run(&self, factors: Factors<'_>, c: RawCompressed<'_>) -> Result<()> {
         match self {
-            Self::Sums(sums) => sums.run(backend, factors, c),
-            Self::Blocks(blocks) => blocks.run(backend, factors, c),
-            Self::Merged(rows) => rows.run(backend, factors, c),
+            Self::Sums(sums) => sums.run(factors, c),
+            Self::Blocks(blocks) => blocks.run(factors, c),
+            Self::Merged(rows) => rows.run(factors, c),
         }
     }
 
@@ -261,7 +206,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SpgemmKernel<Compressed<A, T, Devic
         a: &Compressed<A, T, Device, I, O>,
         b: &Compressed<A, T, Device, I, O>,
     ) -> Result<SpgemmBound> {
-        bound(self, Factors::new(a, b), Sizes::of::<T, I, O>())
+        bound(Factors::new(self, a, b), Sizes::of::<T, I, O>())
     }
 
     unsafe fn plan_spgemm(
@@ -274,24 +219,18 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SpgemmKernel<Compressed<A, T, Devic
         let automatic = (SpgemmAlgorithm::ByRow, "each row by its products");
         let (algorithm, choice) =
             self.choose("spgemm", options, self.offered::<SpgemmAlgorithm>(), automatic)?;
-        let factors = Factors::new(a, b);
-        let is_repeated = options.algorithm.is_none() && options.expected_calls >= places::CALLS;
-        let calls = is_repeated.then_some(options.expected_calls);
-        let stored = StoredProducts::new(factors, algorithm, calls);
+        let factors = Factors::new(self, a, b);
+        let stored = StoredProducts::new(factors, algorithm, repeated_calls(options));
         let (pattern, values) = match mask {
             Some(mask) => {
                 let has_places = stored != StoredProducts::None;
-                let sums = masked_sums(self, factors, mask.into(), has_places)?;
+                let sums = masked_sums(factors, mask.into(), has_places)?;
                 (mask_pattern(mask)?.clone(), Values::Sums(Box::new(sums)))
             }
             None => {
-                let merge = match (&options.algorithm, algorithm) {
-                    (Some(_), SpgemmAlgorithm::Merge) => Some(Rows::All),
-                    (None, _) if !is_repeated => Some(Rows::Alike),
-                    _ => None,
-                };
+                let merge = rows_to_merge(algorithm, options);
                 let (offsets, indices, values) =
-                    find(self, factors, (algorithm, stored), merge, IndexType::of::<O>())?;
+                    find(factors, (algorithm, stored), merge, IndexType::of::<O>())?;
                 let shape = (factors.left.rows, factors.right.cols);
                 // SAFETY: the offsets are sums of the lengths of rows, and the kernels wrote so many columns of the
                 // right factor to each row, in order and each once. Extents are those of factors, which have the same
@@ -302,24 +241,8 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SpgemmKernel<Compressed<A, T, Devic
                 (Arc::new(pattern), values)
             }
         };
-        let choose = |found| self.choose("spgemm", options, self.offered::<SpgemmAlgorithm>(), found);
-        let choice = match (values.algorithm(), algorithm) {
-            (Some(found), _) if is_repeated => choose((found, "a plan of many calls"))?.1,
-            (Some(SpgemmAlgorithm::Merge), SpgemmAlgorithm::ByRow) => {
-                choose((SpgemmAlgorithm::Merge, "rows of A are short enough to merge"))?.1
-            }
-            (
-                found,
-                SpgemmAlgorithm::Places
-                | SpgemmAlgorithm::Chunks
-                | SpgemmAlgorithm::Strips
-                | SpgemmAlgorithm::NodeBlocks
-                | SpgemmAlgorithm::Merge,
-            ) if found != Some(algorithm) => {
-                in_place_of(algorithm, found.unwrap_or(SpgemmAlgorithm::ByRow), factors, mask.is_some())
-            }
-            _ => choice,
-        };
+        let chosen = (algorithm, choice);
+        let choice = final_choice(factors, chosen, values.algorithm(), options, mask.is_some())?;
         Ok(SpgemmPlan { choice, pattern, values })
     }
 
@@ -338,7 +261,7 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SpgemmKernel<Compressed<A, T, Devic
         b: &Compressed<A, T, Device, I, O>,
         c: &mut Compressed<A, T, Device, I, O>,
     ) -> Result<()> {
-        plan.values.run(self, Factors::new(a, b), (&*c).into())
+        plan.values.run(Factors::new(self, a, b), (&*c).into())
     }
 
     unsafe fn run_spgemm_new(
@@ -350,27 +273,73 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SpgemmKernel<Compressed<A, T, Devic
         // The kernels write the values of all rows with entries.
         let values = self.allocate(plan.pattern.indices().len)?;
         let c = Compressed::from_pattern(plan.pattern.clone(), values)?;
-        plan.values.run(self, Factors::new(a, b), (&c).into())?;
+        plan.values.run(Factors::new(self, a, b), (&c).into())?;
         Ok(c)
+    }
+}
+
+/// The calls of a plan that may store products for them; none if they are few, or an algorithm is forced.
+fn repeated_calls(options: &PlanOptions) -> Option<usize> {
+    let calls = options.expected_calls;
+    (options.algorithm.is_none() && calls >= places::CALLS).then_some(calls)
+}
+
+/// The rows of A that a plan merges, if they fit.
+fn rows_to_merge(algorithm: SpgemmAlgorithm, options: &PlanOptions) -> Option<Rows> {
+    match (&options.algorithm, algorithm) {
+        (Some(_), SpgemmAlgorithm::Merge) => Some(Rows::All),
+        (None, _) if repeated_calls(options).is_none() => Some(Rows::Alike),
+        _ => None,
     }
 }
 
 /// The offsets and columns of C, and the method that finds its values: that of these rows, if they can merge, else by
 /// bins.
 fn find(
-    backend: &Device,
     factors: Factors<'_>,
     (algorithm, stored): (SpgemmAlgorithm, StoredProducts),
     merge: Option<Rows>,
     offset: IndexType,
 ) -> Result<(RawBuffer, RawBuffer, Values)> {
     if let Some(rows) = merge
-        && let Some(found) = MergedRows::find(backend, factors, offset, rows)?
+        && let Some(found) = MergedRows::find(factors, offset, rows)?
     {
         return Ok((found.offsets, found.indices, Values::Merged(found.rows)));
     }
-    let (found, values) = SumSearch::new(backend, factors, algorithm, stored)?.find(offset)?;
+    let (found, values) = SumSearch::new(factors, algorithm, stored)?.find(offset)?;
     Ok((found.offsets, found.indices, values))
+}
+
+/// The choice of a plan for `algorithm` whose values are `found` by another one than `by_row`, if by any.
+fn final_choice(
+    factors: Factors<'_>,
+    (algorithm, choice): (SpgemmAlgorithm, Choice),
+    found: Option<SpgemmAlgorithm>,
+    options: &PlanOptions,
+    is_masked: bool,
+) -> Result<Choice> {
+    let backend = factors.backend;
+    let choose = |found, reason| {
+        let offered = backend.offered::<SpgemmAlgorithm>();
+        backend.choose("spgemm", options, offered, (found, reason)).map(|(_, choice)| choice)
+    };
+    match (found, algorithm) {
+        (Some(found), _) if repeated_calls(options).is_some() => choose(found, "a plan of many calls"),
+        (Some(SpgemmAlgorithm::Merge), SpgemmAlgorithm::ByRow) => {
+            choose(SpgemmAlgorithm::Merge, "rows of A are short enough to merge")
+        }
+        (
+            found,
+            SpgemmAlgorithm::Places
+            | SpgemmAlgorithm::Chunks
+            | SpgemmAlgorithm::Strips
+            | SpgemmAlgorithm::NodeBlocks
+            | SpgemmAlgorithm::Merge,
+        ) if found != Some(algorithm) => {
+            Ok(in_place_of(algorithm, found.unwrap_or(SpgemmAlgorithm::ByRow), factors, is_masked))
+        }
+        _ => Ok(choice),
+    }
 }
 
 /// The choice of a plan that runs another algorithm than the one that was forced, with the reason.
@@ -397,9 +366,9 @@ fn in_place_of(
     Choice { algorithm: runs.row().name, reason }
 }
 
-fn bound(backend: &Device, factors: Factors<'_>, sizes: Sizes) -> Result<SpgemmBound> {
-    let products = ProductCounts::new(backend, factors, None)?;
-    let nnz = products.bound(backend)? as u64;
+fn bound(factors: Factors<'_>, sizes: Sizes) -> Result<SpgemmBound> {
+    let products = ProductCounts::new(factors, None)?;
+    let nnz = products.bound(factors.backend)? as u64;
     let of_entries = nnz.saturating_mul((sizes.scalar + sizes.index) as u64);
     let of_offsets = ((factors.left.rows + 1) * sizes.offset) as u64;
     let bytes = of_entries.saturating_add(of_offsets);

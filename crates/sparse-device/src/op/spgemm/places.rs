@@ -8,7 +8,7 @@ use super::{Factors, Teams};
 use crate::buffer::RawBuffer;
 use crate::lanes::LANES;
 use crate::primitive::raw::RawCompressed;
-use crate::{Buffer, Device, Kernel};
+use crate::{Buffer, Kernel};
 use sparse_core::{Error, Result};
 use std::sync::Arc;
 
@@ -57,10 +57,10 @@ pub(super) struct Places {
 
 impl Places {
     /// The smallest and the largest team.
-    pub(super) fn teams(backend: &Device, factors: Factors<'_>) -> Teams {
+    pub(super) fn teams(factors: Factors<'_>) -> Teams {
         let mean = factors.right.mean_length();
         let lanes = if mean > LONG { LANES } else { 1 << mean.clamp(SMALLEST[0], SMALLEST[1]).ilog2() };
-        Teams::new(backend, lanes)
+        Teams::new(factors.backend, lanes)
     }
 
     /// The most entries of rows of C that have places; those of more have chunks.
@@ -72,7 +72,6 @@ impl Places {
     /// Memory for the places of the products of these rows, unless that is much or not there. Rows of B have no column
     /// twice, no row has more products than `most`, and none of C more entries than the `longest`.
     pub(super) fn new(
-        backend: &Device,
         factors: Factors<'_>,
         products: &RowSizes,
         most: usize,
@@ -80,36 +79,32 @@ impl Places {
     ) -> Result<Option<Self>> {
         let place_bytes = if longest <= LONGEST_OF_BYTES { size_of::<u8>() } else { size_of::<u16>() };
         let bytes = products.total.saturating_mul(place_bytes);
-        if bytes as u64 > backend.scratch_limit() || i32::try_from(most + 1).is_err() {
+        if bytes as u64 > factors.backend.scratch_limit() || i32::try_from(most + 1).is_err() {
             return Ok(None);
         }
         let memory =
-            || Ok((backend.allocate_raw(products.total, place_bytes)?, find_b_rows(backend, factors)?));
+            || Ok((factors.backend.allocate_raw(products.total, place_bytes)?, find_b_rows(factors)?));
         let (places, b_rows) = match memory() {
             Err(Error::OutOfMemory { .. }) => return Ok(None),
             memory => memory?,
         };
-        let sum = kernel(backend, factors, place_bytes, "spgemm_places_sum")?;
+        let sum = kernel(factors, place_bytes, "spgemm_places_sum")?;
         Ok(Some(Self { b_rows, starts: products.starts.clone(), places, sum, sorted_bits: None }))
     }
 
     /// Memory for places that the sort of columns finds, if sums of all rows fit a warp's memory, and keys have bits for
     /// the numbers of products.
-    pub(super) fn sorted(
-        backend: &Device,
-        factors: Factors<'_>,
-        products: &ProductCounts,
-    ) -> Result<Option<Self>> {
+    pub(super) fn sorted(factors: Factors<'_>, products: &ProductCounts) -> Result<Option<Self>> {
         let most = products.most;
-        let limit = Self::limits(factors, Self::teams(backend, factors)).warp;
+        let limit = Self::limits(factors, Self::teams(factors)).warp;
         let bits = most.saturating_sub(1).checked_ilog2().map_or(0, |bit| bit + 1);
         let key_bits = 8 * factors.right.indices.element_bytes as u32 - 1;
         let fits = (1..=limit).contains(&most) && factors.right.cols as u64 <= 1 << (key_bits - bits);
         if !fits || !factors.right.order.unique {
             return Ok(None);
         }
-        let places = Self::new(backend, factors, &products.counts, most, 0)?;
-        let sum = kernel(backend, factors, size_of::<u8>(), "spgemm_places_sum_mixed")?;
+        let places = Self::new(factors, &products.counts, most, 0)?;
+        let sum = kernel(factors, size_of::<u8>(), "spgemm_places_sum_mixed")?;
         Ok(places.map(|places| Self { sum, sorted_bits: Some(bits), ..places }))
     }
 
@@ -121,14 +116,13 @@ impl Places {
     /// Finds the places of the products of a bin's rows, by teams of `lanes`.
     pub(super) fn find(
         &self,
-        backend: &Device,
         factors: Factors<'_>,
         (bins, bin, lanes): (&RowBins, &Bin, usize),
         rows: KnownRows<'_>,
     ) -> Result<()> {
         let rows_of_bin = &bin.rows;
-        let kernel = kernel(backend, factors, self.places.element_bytes, "spgemm_places_find")?;
-        let launch = backend.launch(&kernel).range(rows_of_bin).size(lanes).order(bins);
+        let kernel = kernel(factors, self.places.element_bytes, "spgemm_places_find")?;
+        let launch = factors.backend.launch(&kernel).range(rows_of_bin).size(lanes).order(bins);
         let launch = launch.buffer(factors.left.offsets).buffer(&self.b_rows).buffer(factors.right.indices);
         let launch = launch.buffer(rows.offsets).buffer(rows.columns).buffer(&self.starts);
         launch.buffer(&self.places).teams(rows_of_bin.len(), lanes)
@@ -137,13 +131,12 @@ impl Places {
     /// Writes the values of a bin's rows, by teams of `lanes`, apart from those that the last launch writes.
     pub(super) fn run(
         &self,
-        backend: &Device,
         factors: Factors<'_>,
         (bins, bin, lanes): (&RowBins, &Bin, usize),
         c: RawCompressed<'_>,
         is_apart: bool,
     ) -> Result<()> {
-        let Factors { left, right } = factors;
+        let Factors { backend, left, right } = factors;
         let rows = &bin.rows;
         let launch = backend.launch(&self.sum).range(rows).size(lanes).order(bins).early_if(is_apart);
         let launch = launch.buffer(left.offsets).buffer(&self.b_rows).buffer(left.values);
@@ -158,21 +151,21 @@ impl Places {
 }
 
 /// The start and the end of the row of B of each entry of A.
-pub(super) fn find_b_rows(backend: &Device, factors: Factors<'_>) -> Result<RawBuffer> {
-    let Factors { left, right } = factors;
+pub(super) fn find_b_rows(factors: Factors<'_>) -> Result<RawBuffer> {
+    let Factors { backend, left, right } = factors;
     let b_rows = backend.allocate_raw(2 * left.indices.len, right.offsets.element_bytes)?;
-    let kernel = kernel(backend, factors, size_of::<u8>(), "spgemm_places_b_rows")?;
+    let kernel = kernel(factors, size_of::<u8>(), "spgemm_places_b_rows")?;
     let launch = backend.launch(&kernel).size(left.indices.len).buffer(left.indices);
     launch.buffer(right.offsets).buffer(&b_rows).items(left.indices.len)?;
     Ok(b_rows)
 }
 
-fn kernel(backend: &Device, factors: Factors<'_>, place_bytes: usize, entry: &'static str) -> Result<Kernel> {
+fn kernel(factors: Factors<'_>, place_bytes: usize, entry: &'static str) -> Result<Kernel> {
     let place = if place_bytes == size_of::<u8>() { "uchar" } else { "ushort" };
-    backend.kernel_of(
+    factors.backend.kernel_of(
         factors.left.dtype,
         "spgemm_places",
         entry,
-        factors.defines(backend).set("PLACE", place),
+        factors.defines().set("PLACE", place),
     )
 }

@@ -1,13 +1,13 @@
 //! Rows in bins of their sizes.
 
 use super::{Factors, ROWS_FILE, largest_team};
+use crate::Buffer;
 use crate::buffer::RawBuffer;
 use crate::index_type::IndexType;
 use crate::launch::Launch;
 use crate::primitive::positions::Positions;
 use crate::primitive::prefix_sum::PrefixSum;
 use crate::primitive::radix_sort::radix_sort;
-use crate::{Buffer, Device};
 use sparse_core::{Backend, Result};
 use std::ops::Range;
 
@@ -48,18 +48,18 @@ impl RowBins {
     /// The rows in bins 1 to `count`, and the last of the starts of rows. Bins without rows, and rows in bin 0, are left
     /// out. `bins` writes the bin of each row.
     pub(super) fn sorted(
-        backend: &Device,
         factors: Factors<'_>,
         count: usize,
         row_starts: &RawBuffer,
         bins: impl FnOnce(&Buffer<i32>) -> Result<()>,
     ) -> Result<(Self, usize)> {
+        let backend = factors.backend;
         let rows = factors.left.rows;
         let keys: Buffer<i32> = backend.allocate(rows)?;
         bins(&keys)?;
         let ends = count + 2;
         let starts: Buffer<i64> = backend.allocate(ends + 1)?;
-        let kernel = |entry| backend.kernel(ROWS_FILE, entry, factors.defines(backend));
+        let kernel = |entry| factors.pattern_kernel(ROWS_FILE, entry);
         let order = if rows <= FEW_ROWS {
             let order = Positions::allocate_as(backend, rows, IndexType::I64)?;
             let kernel = kernel("spgemm_rows_order")?;
@@ -93,14 +93,14 @@ impl RowBins {
     /// slice has up to `size`.
     pub(super) fn slices(
         &self,
-        backend: &Device,
         factors: Factors<'_>,
         bin: &Bin,
         offsets: &RawBuffer,
         size: usize,
     ) -> Result<Buffer<i64>> {
+        let backend = factors.backend;
         let slices = backend.zeros::<i64>(bin.rows.len() + 1)?;
-        let kernel = backend.kernel(ROWS_FILE, "spgemm_rows_slices", factors.defines(backend))?;
+        let kernel = factors.pattern_kernel(ROWS_FILE, "spgemm_rows_slices")?;
         let launch = backend.launch(&kernel).range(&bin.rows).size(size).order(self);
         launch.buffer(offsets).buffer(&slices).items(bin.rows.len())?;
         PrefixSum::series(backend, slices.len)?.starts(backend, &slices)?;

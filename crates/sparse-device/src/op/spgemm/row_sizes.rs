@@ -29,13 +29,13 @@ pub(super) struct ProductCounts {
 
 impl ProductCounts {
     /// Counts the products. Looks for the columns of rows with more products than these; others have all columns.
-    pub(super) fn new(backend: &Device, factors: Factors<'_>, spans_above: Option<usize>) -> Result<Self> {
-        let Factors { left, right } = factors;
+    pub(super) fn new(factors: Factors<'_>, spans_above: Option<usize>) -> Result<Self> {
+        let Factors { backend, left, right } = factors;
         // The products of each row, their sum and the most.
         let counts = backend.zeros::<i64>(left.rows + 2)?;
         let (origins, spans) = (backend.allocate::<i64>(left.rows)?, backend.allocate::<i64>(left.rows)?);
         let lanes = Teams::new(backend, left.mean_length()).smallest;
-        let count = backend.kernel(ROWS_FILE, "spgemm_rows_products", factors.defines(backend))?;
+        let count = factors.pattern_kernel(ROWS_FILE, "spgemm_rows_products")?;
         let launch = backend.launch(&count).size(left.rows).size(right.cols).size(lanes);
         let launch = launch.size(usize::from(right.order.sorted)).size(spans_above.unwrap_or(NO_ROW));
         let launch = launch.buffer(left.offsets).buffer(left.indices);
@@ -48,7 +48,7 @@ impl ProductCounts {
         backend.download_into(last, &mut total_and_most)?;
         let [total, most] = total_and_most.map(|count| count as usize);
         let counts = RowSizes { starts: counts.into(), total };
-        let bounds = (most > right.cols).then(|| row_bounds(backend, factors, &counts)).transpose()?;
+        let bounds = (most > right.cols).then(|| row_bounds(factors, &counts)).transpose()?;
         Ok(Self { counts, most, bounds, origins, spans })
     }
 
@@ -67,10 +67,11 @@ impl ProductCounts {
 }
 
 /// The prefix sums of the most entries of each row: its products, or all columns.
-fn row_bounds(backend: &Device, factors: Factors<'_>, products: &RowSizes) -> Result<Arc<Buffer<i64>>> {
+fn row_bounds(factors: Factors<'_>, products: &RowSizes) -> Result<Arc<Buffer<i64>>> {
+    let backend = factors.backend;
     let rows = factors.left.rows;
     let bounds = backend.zeros::<i64>(rows + 1)?;
-    let kernel = backend.kernel(ROWS_FILE, "spgemm_rows_bounds", factors.defines(backend))?;
+    let kernel = factors.pattern_kernel(ROWS_FILE, "spgemm_rows_bounds")?;
     let launch = backend.launch(&kernel).size(rows).size(factors.right.cols).buffer(&products.starts);
     launch.buffer(&bounds).items(rows)?;
     PrefixSum::series(backend, rows + 1)?.starts(backend, &bounds)?;

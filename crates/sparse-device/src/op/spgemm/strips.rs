@@ -64,10 +64,10 @@ struct Steps {
 
 impl Steps {
     /// The steps of most rows of a sample.
-    fn find(backend: &Device, factors: Factors<'_>, products: &ProductCounts) -> Result<Option<Self>> {
-        let Factors { left, right } = factors;
+    fn find(factors: Factors<'_>, products: &ProductCounts) -> Result<Option<Self>> {
+        let Factors { backend, left, right } = factors;
         let votes = backend.zeros::<i32>(STEPS * STEPS * STEPS)?;
-        let kernel = kernel(backend, factors, "spgemm_strips_steps")?;
+        let kernel = factors.kernel(FILE, "spgemm_strips_steps")?;
         let most_products = MAX_BYTES / size_of::<i32>();
         let launch = backend.launch(&kernel).size(left.rows).size(SAMPLES).size(most_products);
         let launch = launch.buffer(left.offsets).buffer(left.indices);
@@ -111,18 +111,17 @@ pub(super) struct FoundStrips {
 impl FoundStrips {
     /// Finds the strips, if there are any, and memory for them. `entries` are those of C before each row.
     pub(super) fn find(
-        backend: &Device,
         factors: Factors<'_>,
         products: &ProductCounts,
         entries: &Buffer<i64>,
     ) -> Result<Option<Self>> {
-        let Factors { left, right } = factors;
+        let Factors { backend, left, right } = factors;
         let is_counted = |n: usize| i32::try_from(n + 1).is_ok();
         let are_counted = is_counted(left.rows) && is_counted(right.indices.len);
         if !backend.can_share(SUM_FILE) || !are_counted || !right.order.unique || products.counts.total == 0 {
             return Ok(None);
         }
-        match Self::within_memory(backend, factors, products, entries) {
+        match Self::within_memory(factors, products, entries) {
             Err(Error::OutOfMemory { .. }) => Ok(None),
             strips => strips,
         }
@@ -130,16 +129,15 @@ impl FoundStrips {
 
     /// Strips of as many rows as fit in shared memory for most products.
     fn within_memory(
-        backend: &Device,
         factors: Factors<'_>,
         products: &ProductCounts,
         entries: &Buffer<i64>,
     ) -> Result<Option<Self>> {
-        let Some(steps) = Steps::find(backend, factors, products)? else {
+        let Some(steps) = Steps::find(factors, products)? else {
             return Ok(None);
         };
-        let runs = Runs::find(backend, factors, steps)?;
-        let search = StripSearch { backend, factors, products, entries, steps, runs };
+        let runs = Runs::find(factors, steps)?;
+        let search = StripSearch { factors, products, entries, steps, runs };
         let mut most_rows = most_rows(products.counts.total * steps.a / factors.left.rows);
         let mut best = (search.flags(most_rows)?, most_rows);
         while !are_most(best.0.products, products) && most_rows >= 2 * MIN_ROWS {
@@ -164,30 +162,24 @@ impl FoundStrips {
     }
 
     /// Leaves the rows of strips out of all bins.
-    pub(super) fn leave(&self, backend: &Device, factors: Factors<'_>, bins: &Buffer<i32>) -> Result<()> {
-        let kernel = kernel(backend, factors, "spgemm_strips_leave")?;
-        let launch = backend.launch(&kernel).size(self.count).size(self.steps.a);
+    pub(super) fn leave(&self, factors: Factors<'_>, bins: &Buffer<i32>) -> Result<()> {
+        let kernel = factors.kernel(FILE, "spgemm_strips_leave")?;
+        let launch = factors.backend.launch(&kernel).size(self.count).size(self.steps.a);
         launch.buffer(&self.strips).buffer(bins).warps(self.count)
     }
 
     /// The strips with their programs.
-    pub(super) fn with_programs(
-        self,
-        backend: &Device,
-        factors: Factors<'_>,
-        rows: KnownRows<'_>,
-    ) -> Result<Strips> {
-        let Factors { left, right } = factors;
+    pub(super) fn with_programs(self, factors: Factors<'_>, rows: KnownRows<'_>) -> Result<Strips> {
+        let Factors { backend, left, right } = factors;
         let Self { count, steps, strips, starts, size, products, shared, .. } = self;
         let programs = backend.allocate_raw(size, size_of::<i32>())?;
-        let kernel = kernel(backend, factors, "spgemm_strips_programs")?;
+        let kernel = factors.kernel(FILE, "spgemm_strips_programs")?;
         let launch = backend.launch(&kernel).size(count).size(steps.a).size(steps.b);
         let launch = launch.buffer(&strips).buffer(&starts);
         let launch = launch.buffer(left.offsets).buffer(left.indices);
         let launch = launch.buffer(right.offsets).buffer(right.indices);
         launch.buffer(rows.offsets).buffer(rows.columns).buffer(&programs).warps(count)?;
-        let kernel =
-            backend.kernel_of(left.dtype, SUM_FILE, "spgemm_strips_sum", factors.defines(backend))?;
+        let kernel = factors.kernel(SUM_FILE, "spgemm_strips_sum")?;
         Ok(Strips { count, strips, programs, shared, lanes: lanes(backend, products / count), kernel })
     }
 }
@@ -207,18 +199,12 @@ pub(super) struct Strips {
 
 impl Strips {
     /// Writes the values of their rows, apart from those that the last launch writes.
-    pub(super) fn run(
-        &self,
-        backend: &Device,
-        factors: Factors<'_>,
-        c: RawCompressed<'_>,
-        is_apart: bool,
-    ) -> Result<()> {
+    pub(super) fn run(&self, factors: Factors<'_>, c: RawCompressed<'_>, is_apart: bool) -> Result<()> {
         let launch =
-            backend.launch(&self.kernel).size(self.count).buffer(&self.strips).buffer(&self.programs);
+            factors.backend.launch(&self.kernel).size(self.count).buffer(&self.strips).buffer(&self.programs);
         let launch = launch.buffer(factors.left.values).buffer(factors.right.values).buffer(c.values);
         let launch = launch.early_if(is_apart);
-        launch.groups_that_share(self.count.min(backend.most_groups()), self.lanes, self.shared)
+        launch.groups_that_share(self.count.min(factors.backend.most_groups()), self.lanes, self.shared)
     }
 
     /// Bytes on the device.
@@ -238,25 +224,25 @@ struct Runs {
 }
 
 impl Runs {
-    fn find(backend: &Device, factors: Factors<'_>, steps: Steps) -> Result<Self> {
-        let Factors { left, right } = factors;
+    fn find(factors: Factors<'_>, steps: Steps) -> Result<Self> {
+        let Factors { backend, left, right } = factors;
         let b_copies = backend.allocate::<i32>(right.rows)?;
-        let kernel = kernel(backend, factors, "spgemm_strips_b_copies")?;
+        let kernel = factors.kernel(FILE, "spgemm_strips_b_copies")?;
         let launch = backend.launch(&kernel).size(right.rows).size(steps.b).size(steps.c);
         let launch = launch.buffer(right.offsets).buffer(right.indices);
         launch.buffer(&b_copies).items(right.rows)?;
         let copies = backend.allocate::<i32>(left.rows)?;
-        let kernel = self::kernel(backend, factors, "spgemm_strips_copies")?;
+        let kernel = factors.kernel(FILE, "spgemm_strips_copies")?;
         let launch = backend.launch(&kernel).size(left.rows).size(steps.a).size(steps.b);
         let launch = launch.buffer(left.offsets).buffer(left.indices);
         launch.buffer(&b_copies).buffer(&copies).items(left.rows)?;
         let before = backend.zeros::<i64>(left.rows + 1)?;
-        let kernel = self::kernel(backend, factors, "spgemm_strips_begins")?;
+        let kernel = factors.kernel(FILE, "spgemm_strips_begins")?;
         let launch = backend.launch(&kernel).size(left.rows).size(steps.a);
         launch.buffer(&copies).buffer(&before).items(left.rows)?;
         let count = PrefixSum::series(backend, left.rows + 1)?.starts_and_sum(backend, &before)?;
         let begins = backend.allocate::<i32>(count + 1)?;
-        let kernel = self::kernel(backend, factors, "spgemm_strips_runs")?;
+        let kernel = factors.kernel(FILE, "spgemm_strips_runs")?;
         let launch = backend.launch(&kernel).size(left.rows).buffer(&before).buffer(&begins);
         launch.items(left.rows + 1)?;
         Ok(Self { copies, before, begins })
@@ -276,7 +262,6 @@ struct StripFlags {
 
 /// A search for strips: the factors, the pattern of the product, and the steps by which their rows repeat.
 struct StripSearch<'a> {
-    backend: &'a Device,
     factors: Factors<'a>,
     products: &'a ProductCounts,
     /// The entries of C before each row.
@@ -288,13 +273,13 @@ struct StripSearch<'a> {
 impl StripSearch<'_> {
     /// The strips of up to `most_rows` rows.
     fn flags(&self, most_rows: usize) -> Result<StripFlags> {
-        let Self { backend, factors: Factors { left, right }, steps, runs, .. } = self;
+        let Self { factors: Factors { backend, left, right }, steps, runs, .. } = self;
         let rows = left.rows;
         let flags = backend.zeros::<i64>(rows + 1)?;
         let products = backend.zeros::<i64>(rows + 1)?;
         let most = backend.zeros::<i32>(1)?;
         let limit = MAX_BYTES.min(backend.properties().shared_bytes);
-        let kernel = kernel(backend, self.factors, "spgemm_strips_find")?;
+        let kernel = self.factors.kernel(FILE, "spgemm_strips_find")?;
         let launch = backend.launch(&kernel).size(rows).size(steps.a).size(steps.b).size(most_rows);
         let launch = launch.size(MIN_ROWS).size(limit).buffer(&runs.copies);
         let launch = launch.buffer(&runs.before).buffer(&runs.begins);
@@ -310,14 +295,14 @@ impl StripSearch<'_> {
 
     /// The strips of these rows, if there are any.
     fn strips(&self, found: StripFlags, most_rows: usize) -> Result<Option<FoundStrips>> {
-        let Self { backend, factors: Factors { left, right }, steps, runs, .. } = self;
+        let Self { factors: Factors { backend, left, right }, steps, runs, .. } = self;
         let StripFlags { before, count, products, shared } = found;
         if count == 0 {
             return Ok(None);
         }
         let strips = backend.allocate_raw(count, STRIP_BYTES)?;
         let starts = backend.zeros::<i64>(count + 1)?;
-        let kernel = kernel(backend, self.factors, "spgemm_strips_make")?;
+        let kernel = self.factors.kernel(FILE, "spgemm_strips_make")?;
         let launch = backend.launch(&kernel).size(left.rows).size(steps.a).size(steps.b).size(most_rows);
         let launch = launch.buffer(&before).buffer(&runs.before).buffer(&runs.begins);
         let launch = launch.buffer(left.offsets).buffer(left.indices).buffer(right.offsets);
@@ -330,10 +315,11 @@ impl StripSearch<'_> {
 
     /// The products of the rows in none of these strips, whose own products are `of_strips`.
     fn rest(&self, strips: &RawBuffer, strips_before: &Buffer<i64>, of_strips: usize) -> Result<RowSizes> {
-        let Self { backend, factors, steps, .. } = self;
+        let Self { factors, steps, .. } = self;
+        let backend = factors.backend;
         let (rows, counts) = (factors.left.rows, &self.products.counts);
         let rest = backend.zeros::<i64>(rows + 1)?;
-        let kernel = kernel(backend, *factors, "spgemm_strips_rest")?;
+        let kernel = factors.kernel(FILE, "spgemm_strips_rest")?;
         let launch = backend.launch(&kernel).size(rows).size(steps.a).buffer(strips_before).buffer(strips);
         launch.buffer(&counts.starts).buffer(&rest).items(rows)?;
         PrefixSum::series(backend, rows + 1)?.starts(backend, &rest)?;
@@ -342,8 +328,8 @@ impl StripSearch<'_> {
 }
 
 /// True if strips can pay: a product that runs all at once in chunks is bound by latency.
-pub(super) fn pay(backend: &Device, factors: Factors<'_>, products: &ProductCounts) -> bool {
-    !chunks::run_at_once(backend, factors, products.counts.total)
+pub(super) fn pay(factors: Factors<'_>, products: &ProductCounts) -> bool {
+    !chunks::run_at_once(factors, products.counts.total)
 }
 
 /// True if `of_strips` products are most of `products`.
@@ -362,10 +348,6 @@ fn lanes(backend: &Device, products: usize) -> usize {
     let largest = largest_team(backend);
     let fitting = WORK_ITEMS.iter().find(|(more, _)| products < *more);
     fitting.map_or(largest, |(_, lanes)| *lanes).min(largest)
-}
-
-fn kernel(backend: &Device, factors: Factors<'_>, entry: &'static str) -> Result<Kernel> {
-    backend.kernel_of(factors.left.dtype, FILE, entry, factors.defines(backend))
 }
 
 #[cfg(test)]

@@ -8,9 +8,9 @@ use super::row_sizes::{ProductCounts, row_sizes_of};
 use super::strips::{self, FoundStrips};
 use super::values::{KnownRows, RowCounts, SumBins, ValueSums};
 use super::{Factors, SpgemmAlgorithm, Values};
+use crate::Buffer;
 use crate::index_type::IndexType;
 use crate::primitive::raw::RawCompressed;
-use crate::{Buffer, Device};
 use sparse_core::Result;
 
 /// The products whose places a plan stores, where there is memory for it.
@@ -48,7 +48,6 @@ impl StoredProducts {
 
 /// The search for the pattern of C and the plan of its sums.
 pub(super) struct SumSearch<'a> {
-    backend: &'a Device,
     factors: Factors<'a>,
     stored: StoredProducts,
     pattern: PatternSearch<'a>,
@@ -57,28 +56,27 @@ pub(super) struct SumSearch<'a> {
 impl<'a> SumSearch<'a> {
     /// Counts the products of each row of C.
     pub(super) fn new(
-        backend: &'a Device,
         factors: Factors<'a>,
         algorithm: SpgemmAlgorithm,
         stored: StoredProducts,
     ) -> Result<Self> {
-        let pattern = PatternSearch::new(backend, factors, algorithm)?;
-        Ok(Self { backend, factors, stored, pattern })
+        let pattern = PatternSearch::new(factors, algorithm)?;
+        Ok(Self { factors, stored, pattern })
     }
 
     /// Finds the pattern, with offsets of this type, and plans the sums of its entries.
     pub(super) fn find(mut self, offset: IndexType) -> Result<(FoundPattern, Values)> {
         if self.stored == StoredProducts::None && self.pattern.sorts_all() {
-            self.pattern.places = Places::sorted(self.backend, self.factors, &self.pattern.products)?;
+            self.pattern.places = Places::sorted(self.factors, &self.pattern.products)?;
         }
         let counted = self.pattern.count()?;
         if self.pattern.places.is_some() {
             return self.with_sorted_places(counted, offset);
         }
-        let Self { backend, factors, stored, pattern, .. } = &self;
+        let Self { factors, stored, pattern, .. } = &self;
         let strips = self.find_strips(&counted.starts)?;
         let nnz = match stored {
-            StoredProducts::Fastest { .. } => Some(backend.last(&counted.starts)? as usize),
+            StoredProducts::Fastest { .. } => Some(factors.backend.last(&counted.starts)? as usize),
             _ => None,
         };
         if strips.is_none()
@@ -88,7 +86,7 @@ impl<'a> SumSearch<'a> {
         }
         let are_all_in_chunks = match (*stored, nnz) {
             (StoredProducts::Fastest { calls }, Some(nnz)) if strips.is_none() => {
-                chunks::take_all_rows(backend, *factors, &pattern.products, nnz, calls)
+                chunks::take_all_rows(*factors, &pattern.products, nnz, calls)
             }
             (stored, _) => stored == StoredProducts::Chunks,
         };
@@ -101,12 +99,12 @@ impl<'a> SumSearch<'a> {
 
     /// The blocks of A and B, if the pairs of these are wanted and there is memory for their lists.
     fn blocks(&self) -> Result<Option<FactorBlocks<'a>>> {
-        let is_there = || self.backend.lacks(node_blocks::FILE).is_none();
+        let is_there = || self.factors.backend.lacks(node_blocks::FILE).is_none();
         let blocks = match self.stored {
-            StoredProducts::Blocks => node_blocks::any_blocks(self.backend, self.factors)?,
+            StoredProducts::Blocks => node_blocks::any_blocks(self.factors)?,
             StoredProducts::Fastest { calls } if is_there() => {
                 let products = self.pattern.products.counts.total;
-                node_blocks::blocks_that_pay(self.backend, self.factors, products, calls)?
+                node_blocks::blocks_that_pay(self.factors, products, calls)?
             }
             _ => None,
         };
@@ -121,15 +119,15 @@ impl<'a> SumSearch<'a> {
         offset: IndexType,
         blocks: FactorBlocks<'_>,
     ) -> Result<(FoundPattern, Values)> {
-        let (backend, factors) = (self.backend, self.factors);
+        let factors = self.factors;
         let starts = counted.starts.clone();
         let found = self.pattern.find(counted, nnz, offset)?;
         let c = found.rows();
-        let values = match NodeBlocks::new(backend, factors, &blocks, c)? {
+        let values = match NodeBlocks::new(factors, &blocks, c)? {
             Some(blocks) => Values::Blocks(blocks),
             None => {
                 drop(blocks);
-                let sums = known_sums(backend, factors, &starts, Some(&self.pattern.products), c)?;
+                let sums = known_sums(factors, &starts, Some(&self.pattern.products), c)?;
                 Values::Sums(Box::new(sums))
             }
         };
@@ -143,19 +141,19 @@ impl<'a> SumSearch<'a> {
         offset: IndexType,
     ) -> Result<(FoundPattern, Values)> {
         let found = self.pattern.find(counted, None, offset)?;
-        let sums = ValueSums::of_sorted_places(self.backend, self.factors, self.pattern.places.take());
+        let sums = ValueSums::of_sorted_places(self.factors, self.pattern.places.take());
         Ok((found, Values::Sums(Box::new(sums))))
     }
 
     /// Finds strips in a C whose rows begin at these entries, if they are wanted.
     fn find_strips(&self, starts: &Buffer<i64>) -> Result<Option<FoundStrips>> {
-        let (backend, factors, products) = (self.backend, self.factors, &self.pattern.products);
+        let (factors, products) = (self.factors, &self.pattern.products);
         let may_choose = match self.stored {
             StoredProducts::Strips => false,
-            StoredProducts::Fastest { .. } if strips::pay(backend, factors, products) => true,
+            StoredProducts::Fastest { .. } if strips::pay(factors, products) => true,
             _ => return Ok(None),
         };
-        let found = FoundStrips::find(backend, factors, products, starts)?;
+        let found = FoundStrips::find(factors, products, starts)?;
         Ok(found.filter(|strips| !may_choose || strips.have_most(products)))
     }
 
@@ -166,13 +164,13 @@ impl<'a> SumSearch<'a> {
         nnz: Option<usize>,
         offset: IndexType,
     ) -> Result<(FoundPattern, ValueSums)> {
-        let (backend, factors) = (self.backend, self.factors);
+        let factors = self.factors;
         let starts = counted.starts.clone();
         let found = self.pattern.find(counted, nnz, offset)?;
         let c = found.rows();
-        let sums = match ValueSums::of_chunks(backend, factors, c)? {
+        let sums = match ValueSums::of_chunks(factors, c)? {
             Some(sums) => sums,
-            None => known_sums(backend, factors, &starts, Some(&self.pattern.products), c)?,
+            None => known_sums(factors, &starts, Some(&self.pattern.products), c)?,
         };
         Ok((found, sums))
     }
@@ -185,14 +183,14 @@ impl<'a> SumSearch<'a> {
         offset: IndexType,
         strips: Option<FoundStrips>,
     ) -> Result<(FoundPattern, ValueSums)> {
-        let (backend, factors, products) = (self.backend, self.factors, &self.pattern.products);
+        let (factors, products) = (self.factors, &self.pattern.products);
         let starts = counted.starts.clone();
         let (longest, places) = match self.stored {
             StoredProducts::None => (products.most.min(factors.right.cols), None),
             _ => {
-                let longest = backend.longest_row(&starts)?;
+                let longest = factors.backend.longest_row(&starts)?;
                 let rest = strips.as_ref().map_or(&products.counts, FoundStrips::rest);
-                (longest, Places::new(backend, factors, rest, products.most, longest)?)
+                (longest, Places::new(factors, rest, products.most, longest)?)
             }
         };
         let counts = RowCounts {
@@ -202,42 +200,40 @@ impl<'a> SumSearch<'a> {
             most_products: products.most,
         };
         // Before the pattern, so that nothing waits for the device between its last kernels and those of values.
-        let bins = SumBins::new(backend, factors, counts, places.is_some(), strips.as_ref())?;
+        let bins = SumBins::new(factors, counts, places.is_some(), strips.as_ref())?;
         let found = self.pattern.find(counted, nnz.or(bins.entries), offset)?;
-        let sums = ValueSums::new(backend, factors, bins, found.rows(), (places, strips))?;
+        let sums = ValueSums::new(factors, bins, found.rows(), (places, strips))?;
         Ok((found, sums))
     }
 }
 
 /// Plans the sums of a C that has the pattern of a mask.
 pub(super) fn masked_sums(
-    backend: &Device,
     factors: Factors<'_>,
     mask: RawCompressed<'_>,
     has_places: bool,
 ) -> Result<ValueSums> {
-    let lengths = row_sizes_of(backend, mask)?;
-    let products = has_places.then(|| ProductCounts::new(backend, factors, None)).transpose()?;
+    let lengths = row_sizes_of(factors.backend, mask)?;
+    let products = has_places.then(|| ProductCounts::new(factors, None)).transpose()?;
     let c = KnownRows { offsets: mask.offsets, columns: mask.indices, count: lengths.total, is_mask: true };
-    known_sums(backend, factors, &lengths.starts, products.as_ref(), c)
+    known_sums(factors, &lengths.starts, products.as_ref(), c)
 }
 
 /// Plans the sums of a C whose rows have so many `entries` before them, with places if their `products` are known.
 fn known_sums(
-    backend: &Device,
     factors: Factors<'_>,
     entries: &Buffer<i64>,
     products: Option<&ProductCounts>,
     c: KnownRows<'_>,
 ) -> Result<ValueSums> {
-    let longest = backend.longest_row(entries)?;
+    let longest = factors.backend.longest_row(entries)?;
     let places = match products {
-        Some(products) => Places::new(backend, factors, &products.counts, products.most, longest)?,
+        Some(products) => Places::new(factors, &products.counts, products.most, longest)?,
         None => None,
     };
     let starts = products.map_or(entries, |products| &products.counts.starts);
     let most_products = products.map_or(longest, |products| products.most);
     let counts = RowCounts { entries, products: starts, longest, most_products };
-    let bins = SumBins::new(backend, factors, counts, places.is_some(), None)?;
-    ValueSums::new(backend, factors, bins, c, (places, None))
+    let bins = SumBins::new(factors, counts, places.is_some(), None)?;
+    ValueSums::new(factors, bins, c, (places, None))
 }

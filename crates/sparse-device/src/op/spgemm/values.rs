@@ -8,9 +8,12 @@ use super::{Factors, NO_ROW, ROWS_FILE, SpgemmAlgorithm, Teams};
 use crate::buffer::RawBuffer;
 use crate::lanes::LANES;
 use crate::primitive::raw::RawCompressed;
-use crate::{Buffer, Device, Kernel};
+use crate::{Buffer, Kernel};
 use sparse_core::{Backend, Result};
 use std::ops::Range;
+
+/// The file of the kernels.
+const FILE: &str = "spgemm_values";
 
 /// Bytes of sums for each lane of the team that sums a row in local memory: the kernels' macro `EACH` counts sums, and
 /// is at most [`MAX_EACH`].
@@ -164,7 +167,6 @@ pub(super) struct SumBins {
 impl SumBins {
     /// Bins for plans that keep places or look for columns, without the rows of strips. Waits for the device.
     pub(super) fn new(
-        backend: &Device,
         factors: Factors<'_>,
         counts: RowCounts<'_>,
         keeps_places: bool,
@@ -172,26 +174,26 @@ impl SumBins {
     ) -> Result<Self> {
         let sum_bytes = factors.left.dtype.accumulator().bytes();
         let (teams, limits) = if keeps_places {
-            let teams = Places::teams(backend, factors);
+            let teams = Places::teams(factors);
             (teams, Places::limits(factors, teams))
         } else {
-            let teams = Teams::new(backend, factors.right.mean_length().min(MAX_SMALLEST));
+            let teams = Teams::new(factors.backend, factors.right.mean_length().min(MAX_SMALLEST));
             (teams, limits(sum_bytes, teams))
         };
         let slice = teams.largest * slice_each(sum_bytes + factors.right.indices.element_bytes);
-        let (bins, entries) = row_bins(backend, factors, counts, (limits, slice), (keeps_places, strips))?;
+        let (bins, entries) = row_bins(factors, counts, (limits, slice), (keeps_places, strips))?;
         Ok(Self { bins, teams, slice, entries })
     }
 }
 
 /// The rows in bins, but for those of strips, and the entries of C, if they come with these; a slice has `slice` entries.
 fn row_bins(
-    backend: &Device,
     factors: Factors<'_>,
     counts: RowCounts<'_>,
     (limits, slice): (Limits, usize),
     (keeps_places, strips): (bool, Option<&FoundStrips>),
 ) -> Result<(RowBins, Option<usize>)> {
+    let backend = factors.backend;
     if counts.longest == 0 {
         return Ok((RowBins::none(), None));
     }
@@ -201,8 +203,8 @@ fn row_bins(
         return Ok((RowBins::single(factors.left.rows), None));
     }
     let order = factors.right.order;
-    let sorted = RowBins::sorted(backend, factors, BINS.len(), counts.entries, |bins| {
-        let kernel = backend.kernel(ROWS_FILE, "spgemm_rows_sum_bins", factors.defines(backend))?;
+    let sorted = RowBins::sorted(factors, BINS.len(), counts.entries, |bins| {
+        let kernel = factors.pattern_kernel(ROWS_FILE, "spgemm_rows_sum_bins")?;
         let launch = backend.launch(&kernel).size(factors.left.rows);
         let launch = launch.size(limits.short).size(limits.warp).size(slice);
         let (most_left, most_products) = match keeps_places {
@@ -215,22 +217,21 @@ fn row_bins(
         let launch = launch.size(if order.sorted && order.unique { least_part } else { NO_ROW });
         let launch = launch.buffer(counts.entries).buffer(counts.products);
         launch.buffer(factors.left.offsets).buffer(bins).items(factors.left.rows)?;
-        strips.map_or(Ok(()), |strips| strips.leave(backend, factors, bins))
+        strips.map_or(Ok(()), |strips| strips.leave(factors, bins))
     });
     sorted.map(|(bins, entries)| (bins, Some(entries)))
 }
 
 impl ValueSums {
     pub(super) fn new(
-        backend: &Device,
         factors: Factors<'_>,
         SumBins { bins, teams, slice, .. }: SumBins,
         c: KnownRows<'_>,
         (places, strips): (Option<Places>, Option<FoundStrips>),
     ) -> Result<Self> {
-        let strips = strips.map(|strips| strips.with_programs(backend, factors, c)).transpose()?;
+        let strips = strips.map(|strips| strips.with_programs(factors, c)).transpose()?;
         let chunks = match cut_rows(&bins) {
-            Some(cut) if places.is_some() && !c.is_mask => Chunks::new(backend, factors, (&bins, cut), c)?,
+            Some(cut) if places.is_some() && !c.is_mask => Chunks::new(factors, (&bins, cut), c)?,
             _ => None,
         };
         let sums = |bin: &Bin| {
@@ -238,15 +239,15 @@ impl ValueSums {
             let (bin, lanes) = (bin.clone(), kind.lanes(teams));
             let method = match &places {
                 _ if kind.is_cut() => {
-                    let starts = bins.slices(backend, factors, &bin, c.offsets, slice)?;
+                    let starts = bins.slices(factors, &bin, c.offsets, slice)?;
                     let slices = Slices { starts, most: bin.rows.len() + c.count / slice };
-                    SumMethod::Slices(slices, kernel(backend, factors, kind.entry())?)
+                    SumMethod::Slices(slices, factors.kernel(FILE, kind.entry())?)
                 }
                 Some(places) => {
-                    places.find(backend, factors, (&bins, &bin, lanes), c)?;
+                    places.find(factors, (&bins, &bin, lanes), c)?;
                     SumMethod::Places
                 }
-                None => SumMethod::Columns(kernel(backend, factors, kind.entry())?),
+                None => SumMethod::Columns(factors.kernel(FILE, kind.entry())?),
             };
             Ok(BinSums { bin, lanes, method })
         };
@@ -256,46 +257,42 @@ impl ValueSums {
     }
 
     /// The sums of a C whose rows are all in chunks, if there is memory for these.
-    pub(super) fn of_chunks(
-        backend: &Device,
-        factors: Factors<'_>,
-        c: KnownRows<'_>,
-    ) -> Result<Option<Self>> {
+    pub(super) fn of_chunks(factors: Factors<'_>, c: KnownRows<'_>) -> Result<Option<Self>> {
         let rows = factors.left.rows;
         let bins = RowBins::single(rows);
         let chunks = match c.count {
             0 => return Ok(None),
-            _ => Chunks::new(backend, factors, (&bins, 0..rows), c)?,
+            _ => Chunks::new(factors, (&bins, 0..rows), c)?,
         };
         Ok(chunks.map(|chunks| Self { bins, sums: vec![], places: None, chunks: Some(chunks), strips: None }))
     }
 
     /// The sums of a C whose rows all have places.
-    pub(super) fn of_sorted_places(backend: &Device, factors: Factors<'_>, places: Option<Places>) -> Self {
+    pub(super) fn of_sorted_places(factors: Factors<'_>, places: Option<Places>) -> Self {
         let bins = RowBins::single(factors.left.rows);
-        let lanes = Places::teams(backend, factors).smallest;
+        let lanes = Places::teams(factors).smallest;
         let sums = bins.iter().map(|bin| BinSums { bin: bin.clone(), lanes, method: SumMethod::Places });
         Self { sums: sums.collect(), bins, places, chunks: None, strips: None }
     }
 
     /// Writes the values of C.
-    pub(super) fn run(&self, backend: &Device, factors: Factors<'_>, c: RawCompressed<'_>) -> Result<()> {
+    pub(super) fn run(&self, factors: Factors<'_>, c: RawCompressed<'_>) -> Result<()> {
         // Launches have rows of their own: the longest rows come first, and strips and chunks, which are alike, last.
         for (before, sums) in self.sums.iter().rev().enumerate() {
             match (&sums.method, &self.places) {
                 (SumMethod::Places, Some(places)) => {
-                    places.run(backend, factors, (&self.bins, &sums.bin, sums.lanes), c, before > 0)?;
+                    places.run(factors, (&self.bins, &sums.bin, sums.lanes), c, before > 0)?;
                 }
-                _ => self.run_bin(backend, factors, sums, c, before > 0)?,
+                _ => self.run_bin(factors, sums, c, before > 0)?,
             }
         }
         let mut before = self.sums.len();
         if let Some(strips) = &self.strips {
-            strips.run(backend, factors, c, before > 0)?;
+            strips.run(factors, c, before > 0)?;
             before += 1;
         }
         match &self.chunks {
-            Some(chunks) => chunks.run(backend, factors, c, before > 0),
+            Some(chunks) => chunks.run(factors, c, before > 0),
             None => Ok(()),
         }
     }
@@ -303,13 +300,12 @@ impl ValueSums {
     /// Writes the values of a bin's rows, by the columns of products.
     fn run_bin(
         &self,
-        backend: &Device,
         factors: Factors<'_>,
         sums: &BinSums,
         c: RawCompressed<'_>,
         is_apart: bool,
     ) -> Result<()> {
-        let Factors { left, right } = factors;
+        let Factors { backend, left, right } = factors;
         let BinSums { bin, lanes, method } = sums;
         let (kernel, slices) = match method {
             SumMethod::Columns(kernel) => (kernel, None),
@@ -366,8 +362,4 @@ fn cut_rows(bins: &RowBins) -> Option<Range<usize>> {
 fn limits(sum_bytes: usize, teams: Teams) -> Limits {
     let each = (BYTES_PER_LANE / sum_bytes).min(MAX_EACH);
     Limits { short: each * teams.smallest, warp: each * LANES }
-}
-
-fn kernel(backend: &Device, factors: Factors<'_>, entry: &'static str) -> Result<Kernel> {
-    backend.kernel_of(factors.left.dtype, "spgemm_values", entry, factors.defines(backend))
 }

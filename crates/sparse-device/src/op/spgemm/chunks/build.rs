@@ -36,18 +36,18 @@ const BYTES_PER_SEGMENT: usize = 2 * (16 + 4 + 4) + 2 * 4 + 8;
 /// # Errors
 /// [`OutOfMemory`](sparse_core::Error::OutOfMemory), which means that rows are not divided, and those of launches.
 pub(super) fn build(
-    backend: &Device,
     factors: Factors<'_>,
     (bins, places): (&RowBins, Range<usize>),
     rows: KnownRows<'_>,
 ) -> Result<Option<Chunks>> {
+    let backend = factors.backend;
     let fits = |bytes: usize| bytes as u64 <= backend.scratch_limit();
     let is_counted = |n: usize| i32::try_from(n + 1).is_ok();
     if !is_counted(factors.left.indices.len) || !is_counted(factors.right.indices.len) {
         return Ok(None);
     }
-    let b_rows = find_b_rows(backend, factors)?;
-    let rows = ChunkRows { backend, factors, b_rows, bins, places, rows };
+    let b_rows = find_b_rows(factors)?;
+    let rows = ChunkRows { factors, b_rows, bins, places, rows };
     let counts = rows.count()?;
     let counted = [counts.products, counts.c_entries, counts.a_entries];
     if !fits(counts.products.saturating_mul(BYTES_PER_PRODUCT)) || !counted.into_iter().all(is_counted) {
@@ -93,7 +93,7 @@ struct ProductEntries {
     starts: Buffer<i32>,
 }
 
-/// Which entries of C chunks begin with.
+/// The entries of C that chunks begin with.
 struct ChunkBounds {
     /// The chunks before each entry of C, and of all.
     chunks_before: Buffer<i32>,
@@ -154,7 +154,6 @@ impl Segments {
 
 /// The rows that are divided into chunks.
 struct ChunkRows<'a> {
-    backend: &'a Device,
     factors: Factors<'a>,
     /// The start and the end of the row of B of each entry of A.
     b_rows: RawBuffer,
@@ -166,14 +165,13 @@ struct ChunkRows<'a> {
 
 impl ChunkRows<'_> {
     fn kernel(&self, entry: &'static str) -> Result<Kernel> {
-        let left = self.factors.left;
-        self.backend.kernel_of(left.dtype, "spgemm_chunks", entry, self.factors.defines(self.backend))
+        self.factors.kernel("spgemm_chunks", entry)
     }
 
     /// Counts entries and products.
     fn count(&self) -> Result<Counts> {
-        let Self { backend, bins, places, .. } = self;
-        let a_offsets = self.factors.left.offsets;
+        let Self { factors: Factors { backend, left, .. }, bins, ref places, .. } = *self;
+        let a_offsets = left.offsets;
         let a_before = backend.zeros::<i64>(places.len() + 1)?;
         let c_before = backend.zeros::<i64>(places.len() + 1)?;
         let kernel = self.kernel("spgemm_chunks_rows")?;
@@ -197,14 +195,13 @@ impl ChunkRows<'_> {
 
     /// Finds the entry of C of each product.
     fn product_entries(&self, counts: &Counts) -> Result<ProductEntries> {
-        let Self { backend, factors, .. } = self;
+        let Factors { backend, left, right } = self.factors;
         let c_entries = backend.allocate::<i32>(counts.products)?;
         let starts = backend.zeros::<i32>(counts.c_entries + 1)?;
         let kernel = self.kernel("spgemm_chunks_c_entries")?;
         let launch = backend.launch(&kernel).size(self.places.start).size(counts.a_entries);
-        let launch =
-            launch.size(counts.lanes).order(self.bins).buffer(factors.left.offsets).buffer(&self.b_rows);
-        let launch = launch.buffer(factors.right.indices).buffer(self.rows.offsets).buffer(self.rows.columns);
+        let launch = launch.size(counts.lanes).order(self.bins).buffer(left.offsets).buffer(&self.b_rows);
+        let launch = launch.buffer(right.indices).buffer(self.rows.offsets).buffer(self.rows.columns);
         let launch = launch.buffer(&counts.a_before).buffer(&counts.c_before).buffer(&counts.a_rows);
         let launch = launch.buffer(&counts.products_before).buffer(&c_entries).buffer(&starts);
         launch.teams(counts.a_entries, counts.lanes)?;
@@ -214,8 +211,8 @@ impl ChunkRows<'_> {
 
     /// Divides the entries of C into chunks.
     fn bounds(&self, counts: &Counts, entries: &ProductEntries) -> Result<ChunkBounds> {
-        let Self { backend, places, .. } = self;
-        let (most, _) = most_products(backend, self.factors.left);
+        let (backend, places) = (self.factors.backend, &self.places);
+        let (most, _) = most_products(self.factors.backend, self.factors.left);
         let longest = backend.longest_row(&entries.starts)?;
         let wanted = counts.products / (backend.caps().compute_units * CHUNKS_PER_UNIT);
         let alone = longest.min(most / ALONE);
@@ -242,7 +239,7 @@ impl ChunkRows<'_> {
         to: Option<&Segments>,
     ) -> Result<()> {
         let kernel = self.kernel("spgemm_chunks_segments")?;
-        let launch = self.backend.launch(&kernel).size(self.places.start).size(counts.a_entries);
+        let launch = self.factors.backend.launch(&kernel).size(self.places.start).size(counts.a_entries);
         let launch = launch.size(counts.lanes).order(self.bins).buffer(self.factors.left.offsets);
         let launch = launch.buffer(&self.b_rows).buffer(&counts.a_before).buffer(&counts.a_rows);
         let launch = launch.buffer(&counts.products_before).buffer(&entries.c_entries);
@@ -269,7 +266,7 @@ impl ChunkRows<'_> {
         let heads = self.heads(&starts, &placed.groups)?;
         let PlacedProducts { groups, sources, .. } = placed;
         let kernel = self.kernel("spgemm_chunks_sum")?;
-        let lanes = largest_team(self.backend);
+        let lanes = largest_team(self.factors.backend);
         Ok(Chunks { count: bounds.count, lanes, heads, positions, runs, groups, sources, kernel })
     }
 
@@ -280,7 +277,7 @@ impl ChunkRows<'_> {
         entries: &ProductEntries,
         bounds: &ChunkBounds,
     ) -> Result<ChunkStarts> {
-        let Self { backend, places, .. } = self;
+        let (backend, places) = (self.factors.backend, &self.places);
         let starts = ChunkStarts {
             count: bounds.count,
             entries: backend.allocate(bounds.count + 1)?,
@@ -305,8 +302,8 @@ impl ChunkRows<'_> {
         starts: &ChunkStarts,
         stream_len: usize,
     ) -> Result<PlacedProducts> {
-        let backend = self.backend;
-        let (most, _) = most_products(backend, self.factors.left);
+        let backend = self.factors.backend;
+        let (most, _) = most_products(self.factors.backend, self.factors.left);
         let Segments { segments, chunks, lengths } = segments.sorted(backend, starts.count)?;
         let lengths = lengths.of::<i32>();
         PrefixSum::series(backend, lengths.len)?.starts(backend, &lengths)?;
@@ -331,9 +328,9 @@ impl ChunkRows<'_> {
         places: &RawBuffer,
         stream_len: usize,
     ) -> Result<RawBuffer> {
-        let positions = self.backend.zeros_raw(stream_len, size_of::<u16>())?;
+        let positions = self.factors.backend.zeros_raw(stream_len, size_of::<u16>())?;
         let kernel = self.kernel("spgemm_chunks_positions")?;
-        let launch = self.backend.launch(&kernel).size(starts.count).buffer(entry_starts);
+        let launch = self.factors.backend.launch(&kernel).size(starts.count).buffer(entry_starts);
         let launch = launch.buffer(&starts.products).buffer(&starts.entries);
         launch.buffer(places).buffer(&positions).group_per_row(starts.count, LANES)?;
         Ok(positions)
@@ -348,10 +345,10 @@ impl ChunkRows<'_> {
         starts: &ChunkStarts,
         stream_len: usize,
     ) -> Result<RawBuffer> {
-        let (_, each) = most_products(self.backend, self.factors.left);
-        let runs = self.backend.zeros_raw(stream_len / each, size_of::<u32>())?;
+        let (_, each) = most_products(self.factors.backend, self.factors.left);
+        let runs = self.factors.backend.zeros_raw(stream_len / each, size_of::<u32>())?;
         let kernel = self.kernel("spgemm_chunks_runs")?;
-        let launch = self.backend.launch(&kernel).size(counts.c_entries).buffer(entry_starts);
+        let launch = self.factors.backend.launch(&kernel).size(counts.c_entries).buffer(entry_starts);
         let launch = launch.buffer(chunks_before).buffer(&starts.products).buffer(&starts.entries);
         launch.buffer(&runs).items(counts.c_entries)?;
         Ok(runs)
@@ -359,9 +356,9 @@ impl ChunkRows<'_> {
 
     /// Writes the head of each chunk, [`HEAD_BYTES`] long.
     fn heads(&self, starts: &ChunkStarts, groups: &RawBuffer) -> Result<RawBuffer> {
-        let heads = self.backend.allocate_raw(starts.count, HEAD_BYTES)?;
+        let heads = self.factors.backend.allocate_raw(starts.count, HEAD_BYTES)?;
         let kernel = self.kernel("spgemm_chunks_heads")?;
-        let launch = self.backend.launch(&kernel).size(starts.count).buffer(&starts.entries);
+        let launch = self.factors.backend.launch(&kernel).size(starts.count).buffer(&starts.entries);
         let launch = launch.buffer(&starts.products).buffer(&starts.c_places);
         launch.buffer(groups).buffer(&heads).items(starts.count)?;
         Ok(heads)

@@ -54,16 +54,15 @@ const SKEWED: usize = 2;
 
 /// True if a plan for `calls` calls should compute all rows in chunks, for a C of `entries` entries.
 pub(super) fn take_all_rows(
-    backend: &Device,
     factors: Factors<'_>,
     products: &ProductCounts,
     entries: usize,
     calls: usize,
 ) -> bool {
-    let Factors { left, right } = factors;
+    let Factors { backend, left, right } = factors;
     let mean = right.mean_length();
     let total = products.counts.total;
-    let are_few = run_at_once(backend, factors, total / ROUNDS);
+    let are_few = run_at_once(factors, total / ROUNDS);
     let has_long_rows = products.most > places::MAX_PRODUCTS;
     let is_skewed = total > SKEWED * mean * left.indices.len;
     let meet = mean <= SHORT_AND_MEETING && 2 * total >= MEETING_HALVES * entries;
@@ -73,9 +72,9 @@ pub(super) fn take_all_rows(
 }
 
 /// True if the device runs the chunks of `products` products all at once.
-pub(super) fn run_at_once(backend: &Device, factors: Factors<'_>, products: usize) -> bool {
-    let (most, _) = most_products(backend, factors.left);
-    products <= backend.caps().compute_units * CHUNKS_PER_UNIT * most
+pub(super) fn run_at_once(factors: Factors<'_>, products: usize) -> bool {
+    let (most, _) = most_products(factors.backend, factors.left);
+    products <= factors.backend.caps().compute_units * CHUNKS_PER_UNIT * most
 }
 
 /// The products of the largest chunk, and of a work-item.
@@ -108,26 +107,19 @@ impl Chunks {
     /// Divides the rows at these places into chunks, unless their products take much memory, or memory that is not
     /// there, or are too many for 32 bits.
     pub(super) fn new(
-        backend: &Device,
         factors: Factors<'_>,
         rows_of_bins: (&RowBins, Range<usize>),
         rows: KnownRows<'_>,
     ) -> Result<Option<Self>> {
-        match build::build(backend, factors, rows_of_bins, rows) {
+        match build::build(factors, rows_of_bins, rows) {
             Err(Error::OutOfMemory { .. }) => Ok(None),
             chunks => chunks,
         }
     }
 
     /// Writes the values of the rows, apart from those that the last launch writes.
-    pub(super) fn run(
-        &self,
-        backend: &Device,
-        factors: Factors<'_>,
-        c: RawCompressed<'_>,
-        is_apart: bool,
-    ) -> Result<()> {
-        let launch = backend.launch(&self.kernel).size(self.count).buffer(&self.heads);
+    pub(super) fn run(&self, factors: Factors<'_>, c: RawCompressed<'_>, is_apart: bool) -> Result<()> {
+        let launch = factors.backend.launch(&self.kernel).size(self.count).buffer(&self.heads);
         let launch = launch.buffer(&self.positions).buffer(&self.runs);
         let launch = launch.buffer(&self.groups).buffer(&self.sources);
         let launch = launch.buffer(factors.left.values).buffer(factors.right.values);

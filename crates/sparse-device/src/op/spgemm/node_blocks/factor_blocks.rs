@@ -46,7 +46,6 @@ struct Blocks {
 
 /// The blocks of A and B, and the products of those of A.
 pub(in crate::op::spgemm) struct FactorBlocks<'a> {
-    backend: &'a Device,
     factors: Factors<'a>,
     pub(super) nodes: ProductNodes,
     left: Blocks,
@@ -60,12 +59,8 @@ pub(in crate::op::spgemm) struct FactorBlocks<'a> {
 impl<'a> FactorBlocks<'a> {
     /// Finds the blocks of these nodes and counts their products, unless rows are too many for 32 bits, or too long. Waits
     /// for the device.
-    pub(super) fn find(
-        backend: &'a Device,
-        factors: Factors<'a>,
-        nodes: ProductNodes,
-    ) -> Result<Option<Self>> {
-        let Factors { left, right } = factors;
+    pub(super) fn find(factors: Factors<'a>, nodes: ProductNodes) -> Result<Option<Self>> {
+        let Factors { backend, left, right } = factors;
         if [left.rows, right.rows].into_iter().any(|rows| i32::try_from(rows + 1).is_err()) {
             return Ok(None);
         }
@@ -87,8 +82,7 @@ impl<'a> FactorBlocks<'a> {
             .download_into(Device::slice(Device::view(&starts), count..count + 2), &mut total_and_longest)?;
         let [products, longest] = total_and_longest.map(|count| count as usize);
         let most = if nodes.are_even() { LONGEST } else { LONGEST_OF_UNEVEN };
-        let found =
-            Self { backend, factors, nodes, left: left_blocks, right: right_blocks, starts, products };
+        let found = Self { factors, nodes, left: left_blocks, right: right_blocks, starts, products };
         Ok((longest <= most).then_some(found))
     }
 
@@ -97,13 +91,12 @@ impl<'a> FactorBlocks<'a> {
         let blocks = [&self.left, &self.right].map(|blocks| blocks.starts.bytes() + blocks.blocks.bytes());
         let own = blocks.iter().sum::<usize>() + self.starts.bytes();
         let bytes = self.products.saturating_mul(BYTES_PER_PRODUCT).saturating_add(own);
-        bytes as u64 <= self.backend.scratch_limit() && i32::try_from(self.products + 1).is_ok()
+        bytes as u64 <= self.factors.backend.scratch_limit() && i32::try_from(self.products + 1).is_ok()
     }
 
     /// The blocks of C.
     pub(super) fn of_product(&self, c: KnownRows<'_>) -> Result<ProductBlocks<'_>> {
-        let Self { backend, factors, nodes, .. } = self;
-        let left = factors.left;
+        let Self { factors: Factors { backend, left, .. }, ref nodes, .. } = *self;
         let pattern = Pattern { rows: left.rows, nnz: c.count, offsets: c.offsets, indices: c.columns };
         let blocks = find_blocks(backend, left, nodes, pattern, (&nodes.rows, &nodes.columns))?;
         Ok(ProductBlocks { factors: self, blocks })
@@ -123,8 +116,8 @@ impl ProductBlocks<'_> {
 
     /// The pairs of all products in the order of C's blocks, and those before each block.
     pub(super) fn pairs(&self) -> Result<(RawBuffer, Buffer<i32>)> {
-        let FactorBlocks { backend, factors, nodes, left, right, starts, products } = self.factors;
-        let a = factors.left;
+        let FactorBlocks { factors, nodes, left, right, starts, products } = self.factors;
+        let (backend, a) = (factors.backend, factors.left);
         let count = self.count();
         let pairs = backend.allocate_raw(*products, PAIR_BYTES)?;
         let keys = backend.allocate::<i32>(*products)?;
@@ -151,8 +144,7 @@ impl ProductBlocks<'_> {
 
     /// The position and the stride of each block in C, whose rows begin at `offsets`.
     pub(super) fn heads(&self, offsets: &RawBuffer) -> Result<RawBuffer> {
-        let FactorBlocks { backend, factors, nodes, .. } = self.factors;
-        let left = factors.left;
+        let FactorBlocks { factors: Factors { backend, left, .. }, ref nodes, .. } = *self.factors;
         let heads = backend.allocate_raw(self.count(), HEAD_BYTES)?;
         let kernel = kernel(backend, left, "spgemm_node_blocks_heads")?;
         let launch = backend.launch(&kernel).size(self.count()).size(nodes.unknowns);

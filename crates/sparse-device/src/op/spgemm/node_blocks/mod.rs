@@ -65,44 +65,43 @@ pub(super) struct NodeBlocks {
 
 /// The blocks of A and B, of the most unknowns of a node for which all are squares, or of nodes that differ in size if
 /// there are some, or of one entry each; none if rows are too long, or without memory.
-pub(super) fn any_blocks<'a>(backend: &'a Device, factors: Factors<'a>) -> Result<Option<FactorBlocks<'a>>> {
+pub(super) fn any_blocks<'a>(factors: Factors<'a>) -> Result<Option<FactorBlocks<'a>>> {
     unless_out_of_memory(|| {
-        let nodes = match unknowns(backend, factors)? {
-            1 => ProductNodes::uneven(backend, factors, 1)?.unwrap_or_else(|| ProductNodes::even(1)),
+        let nodes = match unknowns(factors)? {
+            1 => ProductNodes::uneven(factors, 1)?.unwrap_or_else(|| ProductNodes::even(1)),
             unknowns => ProductNodes::even(unknowns),
         };
-        FactorBlocks::find(backend, factors, nodes)
+        FactorBlocks::find(factors, nodes)
     })
 }
 
 /// The blocks of A and B, whose entries have so many `products`, if their pairs pay in a plan of `calls` calls.
 pub(super) fn blocks_that_pay<'a>(
-    backend: &'a Device,
     factors: Factors<'a>,
     products: usize,
     calls: usize,
 ) -> Result<Option<FactorBlocks<'a>>> {
     unless_out_of_memory(|| {
-        let unknowns = unknowns(backend, factors)?;
+        let unknowns = unknowns(factors)?;
         if unknowns > 1 {
-            return FactorBlocks::find(backend, factors, ProductNodes::even(unknowns));
+            return FactorBlocks::find(factors, ProductNodes::even(unknowns));
         }
         if calls < CALLS {
             return Ok(None);
         }
-        let Some(nodes) = ProductNodes::uneven(backend, factors, factors.right.rows / 2)? else {
+        let Some(nodes) = ProductNodes::uneven(factors, factors.right.rows / 2)? else {
             return Ok(None);
         };
         let [of_two, of_more] = LEAST_QUARTERS;
         let quarters = if nodes.unknowns == 2 { of_two } else { of_more };
         let least = nodes.unknowns.pow(3) * quarters;
-        let found = FactorBlocks::find(backend, factors, nodes)?;
+        let found = FactorBlocks::find(factors, nodes)?;
         Ok(found.filter(|blocks| blocks.products.saturating_mul(least) <= products.saturating_mul(4)))
     })
 }
 
 /// The most unknowns of a node for which all entries of A and B are in square blocks, or 1.
-fn unknowns(backend: &Device, Factors { left, right }: Factors<'_>) -> Result<usize> {
+fn unknowns(Factors { backend, left, right }: Factors<'_>) -> Result<usize> {
     let possible = Unknowns::possible(left).and(Unknowns::possible(right));
     let of_left = backend.unknowns_of_nodes(left, possible)?;
     let are_same = std::ptr::eq(left.indices, right.indices);
@@ -122,20 +121,19 @@ impl NodeBlocks {
     /// Lists the pairs of these blocks; none if they exceed the limit of scratch memory, do not fit in memory, or are too
     /// many for 32 bits.
     pub(super) fn new(
-        backend: &Device,
         factors: Factors<'_>,
         blocks: &FactorBlocks<'_>,
         c: KnownRows<'_>,
     ) -> Result<Option<Self>> {
-        unless_out_of_memory(|| build(backend, factors, blocks, c))
+        unless_out_of_memory(|| build(factors, blocks, c))
     }
 
     /// Writes the values of C.
-    pub(super) fn run(&self, backend: &Device, factors: Factors<'_>, c: RawCompressed<'_>) -> Result<()> {
-        let launch = backend.launch(&self.kernel).size(self.count).buffer(&self.starts);
+    pub(super) fn run(&self, factors: Factors<'_>, c: RawCompressed<'_>) -> Result<()> {
+        let launch = factors.backend.launch(&self.kernel).size(self.count).buffer(&self.starts);
         let launch = launch.buffer(&self.heads).buffer(&self.pairs);
         let launch = launch.buffer(factors.left.values).buffer(factors.right.values).buffer(c.values);
-        let groups = (self.count * self.parts).div_ceil(WORK_ITEMS).min(backend.most_groups());
+        let groups = (self.count * self.parts).div_ceil(WORK_ITEMS).min(factors.backend.most_groups());
         launch.groups(groups, WORK_ITEMS)
     }
 
@@ -146,13 +144,8 @@ impl NodeBlocks {
 }
 
 /// Lists the pairs.
-fn build(
-    backend: &Device,
-    factors: Factors<'_>,
-    blocks: &FactorBlocks<'_>,
-    c: KnownRows<'_>,
-) -> Result<Option<NodeBlocks>> {
-    let Factors { left, right } = factors;
+fn build(factors: Factors<'_>, blocks: &FactorBlocks<'_>, c: KnownRows<'_>) -> Result<Option<NodeBlocks>> {
+    let Factors { backend, left, right } = factors;
     let unknowns = blocks.nodes.unknowns;
     let is_counted = |n: usize| i32::try_from(n + 1).is_ok();
     let counted = [left.rows, left.nnz(), right.nnz(), c.count];

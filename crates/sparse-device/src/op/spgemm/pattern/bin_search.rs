@@ -51,7 +51,6 @@ pub(super) struct BinSearch {
 
 impl BinSearch {
     pub(super) fn new(
-        backend: &Device,
         factors: Factors<'_>,
         bins: &RowBins,
         bin: &Bin,
@@ -59,6 +58,7 @@ impl BinSearch {
         lanes: usize,
         teams: Teams,
     ) -> Result<Self> {
+        let backend = factors.backend;
         let words = factors.right.cols.div_ceil(32);
         let busy = backend.caps().compute_units * GROUPS_PER_UNIT;
         let bitmaps = match method {
@@ -66,7 +66,7 @@ impl BinSearch {
             Method::Split => Some(Bitmaps::new(backend, bin.rows.len(), words)?),
             Method::Sort | Method::SortMixed | Method::Window | Method::Hash => None,
         };
-        let slices = || bins.slices(backend, factors, bin, factors.left.offsets, SLICE);
+        let slices = || bins.slices(factors, bin, factors.left.offsets, SLICE);
         let lanes = match method {
             Method::Sort | Method::SortMixed => lanes,
             Method::Window | Method::Hash => lanes.max(LANES),
@@ -77,7 +77,7 @@ impl BinSearch {
             bin: bin.clone(),
             lanes,
             method,
-            kernel: backend.kernel(file, entry, factors.defines(backend))?,
+            kernel: factors.pattern_kernel(file, entry)?,
             bitmaps,
             slices: (method == Method::Split).then(slices).transpose()?,
         })

@@ -8,12 +8,12 @@ use super::row_bins::{Bin, RowBins};
 use super::row_sizes::{ProductCounts, RowSizes};
 use super::values::KnownRows;
 use super::{Factors, ROWS_FILE, SpgemmAlgorithm, Teams};
+use crate::Buffer;
 use crate::buffer::RawBuffer;
 use crate::index_type::IndexType;
 use crate::lanes::LANES;
 use crate::launch::Launch;
 use crate::primitive::prefix_sum::PrefixSum;
-use crate::{Buffer, Device};
 use bin_search::{BinSearch, SLICE};
 use row_bin::{BINS, EACH, Method, sorted_rows};
 use sparse_core::{Backend, Error, Result};
@@ -49,7 +49,6 @@ struct ColumnBuffer<'a> {
 
 /// The search for the pattern of C, by bins of rows of like numbers of products.
 pub(super) struct PatternSearch<'a> {
-    backend: &'a Device,
     factors: Factors<'a>,
     pub(super) products: ProductCounts,
     /// The most entries that C can have.
@@ -61,22 +60,22 @@ pub(super) struct PatternSearch<'a> {
 }
 
 impl<'a> PatternSearch<'a> {
-    pub(super) fn new(backend: &'a Device, factors: Factors<'a>, algorithm: SpgemmAlgorithm) -> Result<Self> {
+    pub(super) fn new(factors: Factors<'a>, algorithm: SpgemmAlgorithm) -> Result<Self> {
         let spans_above = if algorithm.is_for_all_rows() { 0 } else { EACH * LANES };
-        let products = ProductCounts::new(backend, factors, Some(spans_above))?;
+        let products = ProductCounts::new(factors, Some(spans_above))?;
         let products_of_row = products.counts.total.div_ceil(factors.left.rows.max(1));
-        let teams = Teams::new(backend, products_of_row.div_ceil(EACH));
-        let (bins, bound) = sorted_rows(backend, factors, &products, algorithm, teams)?;
+        let teams = Teams::new(factors.backend, products_of_row.div_ceil(EACH));
+        let (bins, bound) = sorted_rows(factors, &products, algorithm, teams)?;
         let search = |bin: &Bin| {
             let kind = BINS[bin.number - 1];
             let method = match algorithm.method(kind, factors.right.cols) {
                 Method::Sort if bins.are_single() => Method::SortMixed,
                 method => method,
             };
-            BinSearch::new(backend, factors, &bins, bin, method, kind.lanes(teams), teams)
+            BinSearch::new(factors, &bins, bin, method, kind.lanes(teams), teams)
         };
         let searches = bins.iter().map(search).collect::<Result<_>>()?;
-        Ok(Self { backend, factors, products, bound, bins, searches, places: None })
+        Ok(Self { factors, products, bound, bins, searches, places: None })
     }
 
     /// True if the columns of all rows with products are sorted.
@@ -86,7 +85,7 @@ impl<'a> PatternSearch<'a> {
 
     /// Counts the entries of rows; finds their columns too, where there is memory for as many as rows can have.
     pub(super) fn count(&self) -> Result<CountedRows> {
-        let (backend, rows) = (self.backend, self.factors.left.rows);
+        let (backend, rows) = (self.factors.backend, self.factors.left.rows);
         let starts = backend.zeros::<i64>(rows + 1)?;
         let loose = self.loose_columns()?;
         self.run(loose.as_ref().map(|columns| self.loose(columns)), Some(&starts))?;
@@ -105,7 +104,7 @@ impl<'a> PatternSearch<'a> {
         total: Option<usize>,
         offset: IndexType,
     ) -> Result<FoundPattern> {
-        let backend = self.backend;
+        let backend = self.factors.backend;
         let CountedRows { starts, loose } = counted;
         let total = total.map_or_else(|| backend.last(&starts).map(|total| total as usize), Ok)?;
         let lengths = RowSizes { starts, total };
@@ -126,11 +125,12 @@ impl<'a> PatternSearch<'a> {
 
     /// Memory for as many columns as rows can have, unless that is much or not there.
     fn loose_columns(&self) -> Result<Option<RawBuffer>> {
-        let (count, index_bytes) = (self.bound, self.factors.right.indices.element_bytes);
-        if (count as u64).saturating_mul(index_bytes as u64) > self.backend.scratch_limit() {
+        let Factors { backend, right, .. } = self.factors;
+        let (count, index_bytes) = (self.bound, right.indices.element_bytes);
+        if (count as u64).saturating_mul(index_bytes as u64) > backend.scratch_limit() {
             return Ok(None);
         }
-        match self.backend.allocate_raw(count, index_bytes) {
+        match backend.allocate_raw(count, index_bytes) {
             Err(Error::OutOfMemory { .. }) => Ok(None),
             columns => columns.map(Some),
         }
@@ -138,20 +138,19 @@ impl<'a> PatternSearch<'a> {
 
     /// Moves the columns of rows together.
     fn compact(&self, found: ColumnBuffer<'_>, lengths: &RowSizes, indices: &RawBuffer) -> Result<()> {
-        let (backend, rows) = (self.backend, self.factors.left.rows);
+        let (backend, rows) = (self.factors.backend, self.factors.left.rows);
         let lanes = Teams::new(backend, lengths.total.div_ceil(rows.max(1) * EACH)).smallest;
-        let kernel =
-            backend.kernel("spgemm_columns", "spgemm_columns_compact", self.factors.defines(backend))?;
+        let kernel = self.factors.pattern_kernel("spgemm_columns", "spgemm_columns_compact")?;
         let launch = backend.launch(&kernel).size(rows).size(lanes).buffer(found.starts);
         launch.buffer(&lengths.starts).buffer(found.columns).buffer(indices).teams(rows, lanes)
     }
 
     /// The starts of rows as offsets of this type, which counts them.
     fn offsets(&self, starts: &RawBuffer, offset: IndexType) -> Result<RawBuffer> {
-        let offsets = self.backend.allocate_raw(starts.len, offset.bytes())?;
-        let defines = self.factors.defines(self.backend);
-        let kernel = self.backend.kernel(ROWS_FILE, "spgemm_rows_offsets", defines)?;
-        let launch = self.backend.launch(&kernel).size(starts.len).buffer(starts);
+        let backend = self.factors.backend;
+        let offsets = backend.allocate_raw(starts.len, offset.bytes())?;
+        let kernel = self.factors.pattern_kernel(ROWS_FILE, "spgemm_rows_offsets")?;
+        let launch = backend.launch(&kernel).size(starts.len).buffer(starts);
         launch.buffer(&offsets).items(starts.len)?;
         Ok(offsets)
     }
@@ -173,10 +172,10 @@ impl<'a> PatternSearch<'a> {
         counts: Option<&RawBuffer>,
         is_apart: bool,
     ) -> Result<()> {
-        let Factors { left, right } = self.factors;
+        let Factors { backend, left, right } = self.factors;
         let BinSearch { bin, lanes, method, kernel, bitmaps, .. } = search;
         let sorted = self.places.as_ref().and_then(Places::to_sort);
-        let mut launch = self.backend.launch(kernel).range(&bin.rows).size(*lanes);
+        let mut launch = backend.launch(kernel).range(&bin.rows).size(*lanes);
         if let Some(bitmaps) = bitmaps {
             launch = launch.size(right.cols).size(bitmaps.words);
         }
@@ -209,25 +208,21 @@ impl<'a> PatternSearch<'a> {
         found: Option<ColumnBuffer<'_>>,
         counts: Option<&RawBuffer>,
     ) -> Result<()> {
-        let Factors { left, right } = self.factors;
+        let Factors { backend, left, right } = self.factors;
         let BinSearch { bin, lanes, kernel, bitmaps: Some(bitmaps), slices: Some(slices), .. } = search
         else {
             return Ok(());
         };
-        let collect = self.backend.kernel(
-            "spgemm_bitmaps",
-            "spgemm_bitmaps_collect",
-            self.factors.defines(self.backend),
-        )?;
+        let collect = self.factors.pattern_kernel("spgemm_bitmaps", "spgemm_bitmaps_collect")?;
         for from in bin.rows.clone().step_by(bitmaps.count()) {
             let places = from..bin.rows.end.min(from + bitmaps.count());
-            let launch = self.backend.launch(kernel).size(bin.rows.start).range(&places).size(*lanes);
+            let launch = backend.launch(kernel).size(bin.rows.start).range(&places).size(*lanes);
             let launch = launch.size(SLICE).size(bitmaps.words).buffer(slices).order(&self.bins);
             let launch = launch.buffer(left.offsets).buffer(left.indices);
             let launch = launch.buffer(right.offsets).buffer(right.indices);
             let launch = launch.buffer(&bitmaps.bits);
             launch.group_per_row(places.len() + left.indices.len / SLICE, *lanes)?;
-            let launch = self.backend.launch(&collect).range(&places).size(*lanes).size(bitmaps.words);
+            let launch = backend.launch(&collect).range(&places).size(*lanes).size(bitmaps.words);
             let launch = launch.order(&self.bins).found(found, counts).buffer(&bitmaps.bits);
             launch.group_per_row(places.len(), *lanes)?;
         }

@@ -4,7 +4,6 @@ use super::super::row_bins::RowBins;
 use super::super::row_sizes::ProductCounts;
 use super::super::{Factors, NO_ROW, ROWS_FILE, SpgemmAlgorithm, Teams};
 use super::bin_search::MAX_WORKSPACE;
-use crate::Device;
 use crate::lanes::LANES;
 use sparse_core::Result;
 
@@ -121,12 +120,12 @@ impl SpgemmAlgorithm {
 
 /// The rows in bins of their products and entries of A, and the most entries that C can have.
 pub(super) fn sorted_rows(
-    backend: &Device,
     factors: Factors<'_>,
     products: &ProductCounts,
     algorithm: SpgemmAlgorithm,
     teams: Teams,
 ) -> Result<(RowBins, usize)> {
+    let backend = factors.backend;
     let rows = factors.left.rows;
     let is_for_all = algorithm.is_for_all_rows();
     let limit = |bin: RowBin| if is_for_all { 0 } else { EACH * bin.lanes(teams) };
@@ -141,8 +140,8 @@ pub(super) fn sorted_rows(
     let has_windows = matches!(algorithm, SpgemmAlgorithm::ByRow | SpgemmAlgorithm::Window);
     let window = |bin: RowBin| if has_windows { WINDOW_COLUMNS * bin.lanes(teams) } else { 0 };
     let split_above = algorithm.split_above(factors.right.cols).unwrap_or(NO_ROW);
-    RowBins::sorted(backend, factors, BINS.len(), products.bound_starts(), |bins| {
-        let kernel = backend.kernel(ROWS_FILE, "spgemm_rows_bins", factors.defines(backend))?;
+    RowBins::sorted(factors, BINS.len(), products.bound_starts(), |bins| {
+        let kernel = factors.pattern_kernel(ROWS_FILE, "spgemm_rows_bins")?;
         let launch = backend.launch(&kernel).size(rows).size(limit(RowBin::Short)).size(limit(RowBin::Warp));
         let launch = launch.size(EACH * teams.largest).size(window(RowBin::WarpWindow));
         let launch = launch.size(MAX_WINDOWS * window(RowBin::GroupWindow)).size(split_above);
