@@ -113,14 +113,14 @@ impl<'a> ChosenRows<'a> {
             Selection::List(list) => (Some(backend.upload_indices("row", list, index)?), 0),
         };
         let starts = backend.allocate(n + 1)?;
-        let kernel = kernel(backend, a, "select_lengths")?;
+        let kernel = select_kernel(backend, a, "select_lengths")?;
         let launch = backend.launch(&kernel).size(n).size(first).buffer_or_null(list.as_ref());
         launch.buffer(a.offsets).buffer(&starts).items(n + 1)?;
         let entries = PrefixSum::series(backend, n + 1)?.starts_and_sum(backend, &starts)?;
 
         let positions = Positions::allocate_as(backend, entries, a.offsets.index_type())?;
         let indices = backend.allocate_raw(if needs_columns { entries } else { 0 }, index.bytes())?;
-        let kernel = self::kernel(backend, a, "select_positions")?;
+        let kernel = select_kernel(backend, a, "select_positions")?;
         let launch = backend.launch(&kernel).size(entries).size(n).size(first).buffer(&starts);
         let launch = launch.buffer_or_null(list.as_ref()).buffer(a.offsets).buffer(a.indices);
         let launch = launch.positions(&positions).buffer_or_null(needs_columns.then_some(&indices));
@@ -139,19 +139,19 @@ impl<'a> ChosenRows<'a> {
         let Self { backend, a, ref positions, .. } = *self;
         let entries = positions.len();
         let copies = backend.allocate(entries + 1)?;
-        let kernel = kernel(backend, a, "select_copies")?;
+        let kernel = select_kernel(backend, a, "select_copies")?;
         let launch = backend.launch(&kernel).size(entries).size(columns.n);
         let launch = launch.size(columns.range.start).size(columns.range.end);
-        let launch = columns.list(launch.positions(positions).buffer(a.indices));
+        let launch = columns.add_list_to(launch.positions(positions).buffer(a.indices));
         launch.buffer(&copies).items(entries + 1)?;
         let nnz = PrefixSum::series(backend, entries + 1)?.starts_and_sum(backend, &copies)?;
         let offsets = self.offsets(nnz, Some(&copies))?;
 
         let indices = backend.allocate_raw(nnz, a.indices.element_bytes)?;
         let copied = Positions::allocate_as(backend, nnz, a.offsets.index_type())?;
-        let kernel = self::kernel(backend, a, "select_columns")?;
+        let kernel = select_kernel(backend, a, "select_columns")?;
         let launch = backend.launch(&kernel).size(entries).size(columns.n).size(columns.range.start);
-        let launch = columns.list(launch.positions(positions).buffer(a.indices)).buffer(&copies);
+        let launch = columns.add_list_to(launch.positions(positions).buffer(a.indices)).buffer(&copies);
         launch.buffer(&indices).positions(&copied).items(entries)?;
         Ok(Entries { offsets, indices, positions: copied })
     }
@@ -161,7 +161,7 @@ impl<'a> ChosenRows<'a> {
         let Self { backend, a, ref starts, .. } = *self;
         a.offsets.index_type().check("nnz", nnz)?;
         let offsets = backend.allocate_raw(starts.len, a.offsets.element_bytes)?;
-        let kernel = kernel(backend, a, "select_offsets")?;
+        let kernel = select_kernel(backend, a, "select_offsets")?;
         let launch = backend.launch(&kernel).size(starts.len - 1).buffer(starts);
         let launch = launch.buffer_or_null(copies.map(|copies| &copies.raw));
         launch.buffer(&offsets).items(starts.len)?;
@@ -214,12 +214,13 @@ impl ColumnPlaces {
     }
 
     /// The launch with the buffers of the list, or null pointers.
-    fn list<'l>(&'l self, launch: Launch<'l>) -> Launch<'l> {
+    fn add_list_to<'l>(&'l self, launch: Launch<'l>) -> Launch<'l> {
         let sorted = self.sorted.as_ref().map(|sorted| &sorted.raw);
         launch.buffer_or_null(self.table.as_ref()).buffer_or_null(sorted).buffer_or_null(self.places.as_ref())
     }
 }
 
-fn kernel(backend: &Device, a: RawCompressed<'_>, entry: &'static str) -> Result<Kernel> {
+/// A kernel for matrices with the types of `a`.
+fn select_kernel(backend: &Device, a: RawCompressed<'_>, entry: &'static str) -> Result<Kernel> {
     backend.kernel("select", entry, a.defines())
 }

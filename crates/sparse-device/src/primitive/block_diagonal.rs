@@ -36,13 +36,13 @@ impl<'a> BlockDiagonal<'a> {
         let starts = backend.upload(&starts)?;
         let offset = IndexType::of::<O>();
         let offsets = backend.allocate(count * major + 1)?;
-        let kernel = kernel(backend, "members_join_offsets", batch.indices(), offset)?;
+        let kernel = members_kernel(backend, "members_join_offsets", batch.indices(), offset)?;
         let launch = backend.launch(&kernel).size(count).size(major).buffer(&starts);
         launch.buffer(batch.offsets()).buffer(&offsets).items(offsets.len)?;
 
         let (from, n) = (batch.indices(), batch.indices().len);
         let indices = backend.allocate_raw(n, from.element_bytes)?;
-        let kernel = self::kernel(backend, "members_join_columns", from, offset)?;
+        let kernel = members_kernel(backend, "members_join_columns", from, offset)?;
         let launch = backend.launch(&kernel).size(n).size(count).size(minor).buffer(&starts);
         launch.buffer(from).buffer(&indices).items(n)?;
         let (order, extents) = (batch.order(), (major, minor));
@@ -73,14 +73,20 @@ pub(crate) fn split_members(
     offset: IndexType,
 ) -> Result<RawBuffer> {
     let of_members = backend.allocate_raw(count * (major + 1), offset.bytes())?;
-    let kernel = kernel(backend, "members_split_offsets", indices, offset)?;
+    let kernel = members_kernel(backend, "members_split_offsets", indices, offset)?;
     let launch = backend.launch(&kernel).size(count).size(major).buffer(offsets);
     launch.buffer(&of_members).items(of_members.len)?;
-    let kernel = self::kernel(backend, "members_split_columns", indices, offset)?;
+    let kernel = members_kernel(backend, "members_split_columns", indices, offset)?;
     backend.launch(&kernel).size(indices.len).size(minor).buffer(indices).items(indices.len)?;
     Ok(of_members)
 }
 
-fn kernel(backend: &Device, entry: &'static str, indices: &RawBuffer, offset: IndexType) -> Result<Kernel> {
+/// A kernel for members with these types of indices and offsets.
+fn members_kernel(
+    backend: &Device,
+    entry: &'static str,
+    indices: &RawBuffer,
+    offset: IndexType,
+) -> Result<Kernel> {
     backend.kernel("members", entry, Defines::default().index(indices.index_type()).offset(offset))
 }
