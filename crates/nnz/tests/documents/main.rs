@@ -45,7 +45,6 @@ fn the_programs_of_the_pages_run() {
     let folder = tempfile::tempdir().unwrap();
     let before = std::env::current_dir().unwrap();
     std::env::set_current_dir(folder.path()).unwrap();
-    nnz::io::write_csr("poisson.mtx", &nnz::generate::stencil_5::<f64>(10, 10).unwrap()).unwrap();
     let ran = first::run().and_then(|()| for_scipy_users::run());
     std::env::set_current_dir(before).unwrap();
     ran.unwrap();
