@@ -2,7 +2,7 @@
 
 use crate::array_dump::ArrayDump;
 use crate::build::{Build, FormatOn};
-use crate::guarded_operand::{Cell, DeviceOperand, GuardedOperand};
+use crate::guarded_operand::{Cell, DeviceOperand, Frame, GuardedOperand, POISON};
 use sparse_core::{Backend, Result, Scalar, c64};
 
 /// A function of the input and the output of a call; it may return a number.
@@ -28,6 +28,11 @@ impl Call {
     /// A call without factors and input operand.
     pub(crate) fn plain(y: GuardedOperand) -> Self {
         Self { label: String::new(), alpha: c64::ZERO, beta: c64::ZERO, x: GuardedOperand::none(), y }
+    }
+
+    /// A call without factors and input operand, whose output has this frame and must be written whole.
+    pub(crate) fn with_output(frame: Frame) -> Self {
+        Self::plain(GuardedOperand::output(frame, |_, _| POISON))
     }
 
     /// alpha and beta in the type of an accumulator.

@@ -13,7 +13,7 @@
 //! | `case/` | the test matrices: `rules.rs` by rule of `docs/semantics.md`, `shapes.rs`, random ones, files |
 //! | `check/` | for each operation the settings, operands and expected results |
 //! | `examine.rs` | the rules that every operation must satisfy: the same bits on a second run, guard words, refusals |
-//! | `error_bound.rs`, `numbers.rs` | componentwise bounds of real results, by the value type |
+//! | `error_bound.rs`, `scalar_properties.rs` | componentwise bounds of real results, by the rounding and range of a type |
 //! | `runner.rs`, `process.rs` | running the table, in this process or in children that may crash |
 //!
 //! `examples/toy.rs` shows a third party's backend.

@@ -8,7 +8,7 @@ use crate::call::{Call, Outcome};
 use crate::case::{Problem, scramble};
 use crate::device_matrix::DeviceMatrix;
 use crate::error_bound::{Bounded, Sum};
-use crate::guarded_operand::{Frame, GuardedOperand, POISON};
+use crate::guarded_operand::{Frame, GuardedOperand};
 use crate::key::Key;
 use crate::matrix_subject::{MatrixOperation, MatrixPlan, MatrixSubject};
 use crate::setting::Setting;
@@ -152,7 +152,7 @@ impl Check for ElementwiseCheck {
             label: format!("alpha={} beta={}", text(alpha), text(beta)),
             alpha,
             beta,
-            ..Call::plain(GuardedOperand::output(Frame::vector(nnz), |_, _| POISON))
+            ..Call::with_output(Frame::vector(nnz))
         };
         factors(problem).into_iter().map(call).collect()
     }

@@ -6,7 +6,7 @@ use crate::build::{Build, FormatOn};
 use crate::call::Call;
 use crate::case::Problem;
 use crate::error_bound::{Bounded, Sum};
-use crate::guarded_operand::{Cell, Frame, GuardedOperand, POISON};
+use crate::guarded_operand::{Cell, Frame};
 use crate::key::Key;
 use crate::matrix_subject::{MatrixOperation, MatrixPlan, MatrixSubject};
 use crate::scalar_properties::Arithmetic;
@@ -188,12 +188,12 @@ impl Check for ReduceCheck {
 
     fn calls(&self, _: &Setting, problem: &Problem) -> Vec<Call> {
         let frame = Frame::vector(self.lines(&problem.matrix).0);
-        vec![Call::plain(GuardedOperand::output(frame, |_, _| POISON))]
+        vec![Call::with_output(frame)]
     }
 
     fn invalid_calls(&self, _: &Setting, problem: &Problem) -> Vec<Call> {
         let frame = Frame::vector(self.lines(&problem.matrix).0 + 1);
-        vec![Call::plain(GuardedOperand::output(frame, |_, _| POISON))]
+        vec![Call::with_output(frame)]
     }
 
     fn scope(&self, _: &Key, _: &Setting) -> Option<String> {

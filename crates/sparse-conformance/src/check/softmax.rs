@@ -5,7 +5,7 @@ use crate::build::{Build, FormatOn};
 use crate::call::Call;
 use crate::case::Problem;
 use crate::error_bound::Bounded;
-use crate::guarded_operand::{Cell, Frame, GuardedOperand, POISON};
+use crate::guarded_operand::{Cell, Frame};
 use crate::key::Key;
 use crate::matrix_subject::{MatrixOperation, MatrixPlan, MatrixSubject};
 use crate::scalar_properties::Arithmetic;
@@ -79,12 +79,12 @@ impl Check for SoftmaxCheck {
 
     fn calls(&self, _: &Setting, problem: &Problem) -> Vec<Call> {
         let frame = Frame::vector(problem.matrix.entries.len());
-        vec![Call::plain(GuardedOperand::output(frame, |_, _| POISON))]
+        vec![Call::with_output(frame)]
     }
 
     fn invalid_calls(&self, _: &Setting, problem: &Problem) -> Vec<Call> {
         let frame = Frame::vector(problem.matrix.entries.len() + 1);
-        vec![Call::plain(GuardedOperand::output(frame, |_, _| POISON))]
+        vec![Call::with_output(frame)]
     }
 
     /// Exponentials differ by system, so that snapshots have none.

@@ -4,7 +4,7 @@ use super::dense_to_csr::LARGEST;
 use crate::build::{Build, FormatOn};
 use crate::call::Call;
 use crate::case::Problem;
-use crate::guarded_operand::{Cell, Frame, GuardedOperand, POISON};
+use crate::guarded_operand::{Cell, Frame};
 use crate::key::Key;
 use crate::matrix_subject::{MatrixOperation, MatrixPlan, MatrixSubject};
 use crate::setting::Setting;
@@ -39,7 +39,7 @@ impl Check for ToDense {
         let Triplets { rows, cols, .. } = problem.matrix;
         let call = |(order, padding)| {
             let frame = Frame { rows, cols, padding, order };
-            let call = Call::plain(GuardedOperand::output(frame, |_, _| POISON));
+            let call = Call::with_output(frame);
             Call { label: format!("{order:?} padding={padding}"), ..call }
         };
         [(Order::RowMajor, 0), (Order::RowMajor, 2), (Order::ColMajor, 1)].map(call).into()
@@ -48,9 +48,7 @@ impl Check for ToDense {
     fn invalid_calls(&self, _: &Setting, problem: &Problem) -> Vec<Call> {
         let Triplets { rows, cols, .. } = problem.matrix;
         let frame = |rows, cols| Frame { rows, cols, padding: 0, order: Order::RowMajor };
-        [frame(rows + 1, cols), frame(rows, cols + 1)]
-            .map(|frame| Call::plain(GuardedOperand::output(frame, |_, _| POISON)))
-            .into()
+        [frame(rows + 1, cols), frame(rows, cols + 1)].map(Call::with_output).into()
     }
 
     fn is_of_all_formats(&self) -> bool {

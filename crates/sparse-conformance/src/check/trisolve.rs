@@ -7,7 +7,7 @@ use crate::call::{Call, Outcome};
 use crate::case::{Case, Operands, Problem};
 use crate::device_matrix::{PlannedMatrix, ValueSet};
 use crate::equations::Equations;
-use crate::guarded_operand::{Cell, Frame, GuardedOperand, POISON};
+use crate::guarded_operand::{Cell, Frame, GuardedOperand};
 use crate::key::Key;
 use crate::setting::Setting;
 use crate::subject::{Check, Expected, Given, PlannedOperation, Subject};
@@ -83,7 +83,7 @@ fn triangle(a: &Triplets, system: Triangular) -> Triplets {
 /// A call whose B and X have these frames.
 fn call(problem: &Problem, b: Frame, x: Frame) -> Call {
     let b = GuardedOperand::input(b, |row, col| problem.x(row, col));
-    Call { x: b, ..Call::plain(GuardedOperand::output(x, |_, _| POISON)) }
+    Call { x: b, ..Call::with_output(x) }
 }
 
 /// The frames of B and X for a layout; vectors have none but their own.
