@@ -92,7 +92,7 @@ where
     ) -> Result<Solution> {
         self.start(a, b, SpaceOf::<B>::as_shared::<M::Scalar>(&x))?;
         let backend = self.backend.clone();
-        let mut recorded = mem::replace(&mut self.recurrence.recorded, Recorded::Never);
+        let mut recorded = mem::replace(&mut self.recurrence.recorded, Recorded::Unsupported);
         recorded.begin(self.recurrence.state.preconditioner.is_recordable());
         let launched = recorded.run(&backend, iterations, &mut |iterations| {
             self.run(a, iterations, SpaceOf::<B>::reborrow::<M::Scalar>(&mut x))

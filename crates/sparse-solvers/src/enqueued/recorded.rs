@@ -15,22 +15,27 @@ pub(super) const RECORDED: usize = 4;
 pub(super) enum Recorded {
     /// None yet in this solve; the recording of the last solve, without its memory.
     NotYet(Option<Box<dyn Recording>>),
-    Never,
+    /// None in this solve, since its preconditioner cannot be recorded.
+    Forbidden,
+    /// None in any solve, since the backend does not record the iterations.
+    Unsupported,
     Here(Box<dyn Recording>),
 }
 
 impl Recorded {
     /// No recording; iterations may be recorded unless `preconditioner` forbids it.
     pub(super) fn none<B: Backend, T: Accumulator>(preconditioner: &impl Preconditioner<B, T>) -> Self {
-        if preconditioner.is_recordable() { Self::NotYet(None) } else { Self::Never }
+        if preconditioner.is_recordable() { Self::NotYet(None) } else { Self::Forbidden }
     }
 
     /// Begins a solve, in which the matrix may be in other memory, and the preconditioner may be another one.
     pub(super) fn begin(&mut self, is_recordable: bool) {
-        *self = match mem::replace(self, Self::Never) {
-            _ if !is_recordable => Self::Never,
+        *self = match mem::replace(self, Self::Unsupported) {
+            Self::Unsupported => Self::Unsupported,
+            _ if !is_recordable => Self::Forbidden,
             Self::Here(recording) => Self::NotYet(Some(recording)),
-            other => other,
+            Self::NotYet(last) => Self::NotYet(last),
+            Self::Forbidden => Self::NotYet(None),
         };
     }
 
@@ -57,7 +62,7 @@ impl Recorded {
                 Some(last) => backend.record_again(last, work)?,
                 None => backend.record(work)?,
             };
-            *self = recorded.map_or(Self::Never, Self::Here);
+            *self = recorded.map_or(Self::Unsupported, Self::Here);
         }
         if let Self::Here(recording) = self {
             while iterations >= RECORDED {
@@ -66,5 +71,22 @@ impl Recorded {
             }
         }
         launch(iterations)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn iterations_are_recorded_after_a_solve_whose_preconditioner_could_not_be() {
+        let mut recorded = Recorded::NotYet(None);
+        recorded.begin(false);
+        assert!(matches!(recorded, Recorded::Forbidden));
+        recorded.begin(true);
+        assert!(matches!(recorded, Recorded::NotYet(None)));
+        let mut unsupported = Recorded::Unsupported;
+        unsupported.begin(true);
+        assert!(matches!(unsupported, Recorded::Unsupported));
     }
 }
