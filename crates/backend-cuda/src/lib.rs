@@ -7,6 +7,17 @@
 //!
 //! This crate is a driver: memory, programs and launches. The operations, with the choice of their algorithms, are those
 //! of [`sparse_device`] in `op/`; the kernels that they launch are in `kernels_cu`.
+//!
+//! | file | contents |
+//! |---|---|
+//! | `cu.rs` | the driver: memory, copies, programs and launches in one stream |
+//! | `devices.rs`, `version.rs` | the devices of the machine, and the oldest driver that is supported |
+//! | `queue.rs` | a stream and its context, entered by the calling thread |
+//! | `memory.rs`, `foreign.rs`, `ipc.rs` | a device's memory: our own, of other libraries, of other processes |
+//! | `pinned.rs`, `pinned_pool.rs`, `staging.rs`, `uploads.rs` | pinned memory of the host, and copies through it |
+//! | `program.rs`, `compiler.rs`, `nvrtc.rs`, `cache.rs` | kernels: from NVRTC or the cache on disk to a launch |
+//! | `graph.rs`, `recording.rs`, `event.rs` | CUDA graphs of recorded work, and the time that work takes |
+//! | `peer/` | exchanges among devices, by NCCL or by copies |
 
 mod cache;
 #[doc(hidden)]

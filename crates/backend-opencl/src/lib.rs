@@ -4,6 +4,15 @@
 //! [`OPENCL`] lists the devices of all platforms and opens them, by index or by name. Without a loader, a runtime or a
 //! device nothing panics: there is a reason instead. Kernels need neither sub-groups nor float atomics, and every
 //! result is the same on every run on the same device. The operations are those of [`sparse_device`].
+//!
+//! | file | contents |
+//! |---|---|
+//! | `cl.rs` | the driver over OpenCL's own queue |
+//! | `sycl.rs`, `sycl/` | the driver over a SYCL queue, through a library that `shim.cpp` makes |
+//! | `devices.rs` | the devices of the machine |
+//! | `program.rs` | programs and kernels, for both drivers |
+//! | `memory_pool.rs`, `memory_account.rs` | released memory for later allocations, and the bytes that are allocated |
+//! | `event.rs`, `owned.rs`, `error.rs` | the clock of a queue, handles that are released, errors of calls |
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod cl;

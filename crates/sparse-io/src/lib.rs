@@ -4,8 +4,14 @@
 //! constructors, and errors name the file and, for text, the line.
 //!
 //! Files are memory-mapped: no process may shorten or rewrite a file while it is read. A file is written whole or not
-//! at all ([`Output`]). [`RowRanges`] reads some rows without the others in memory. A set of matrices in several files
-//! is a folder with a manifest ([`parts`]).
+//! at all ([`Output`]).
+//!
+//! - [`MatrixFile`]: a file of any kind, opened once, for its sizes, its types and its matrix.
+//! - [`matrix_market`], [`npz`], [`npy`]: the formats of files, to read and write with types known at compile time.
+//! - [`any`]: arrays whose type is known only at run time.
+//! - [`RowRanges`]: some rows of a matrix without the others in memory.
+//! - [`stream`]: matrices decoded from bytes as they come.
+//! - [`parts`]: a set of matrices in several files, which is a folder with a manifest.
 
 pub mod any;
 mod coo_to_csr;

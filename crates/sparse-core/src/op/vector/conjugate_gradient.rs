@@ -90,7 +90,8 @@ pub(super) unsafe fn advance_on_host<B: VectorKernel<T>, T: Scalar>(
     unsafe { advance::<B, T>(backend, workspace, q, p, x, r, numbers) }
 }
 
-/// The first half, whose operands are those of [`GradientAdvance`].
+/// The first half, whose operands are those of [`GradientAdvance`], each with a lifetime of its own: a whole step
+/// reborrows some of them.
 ///
 /// # Safety
 /// As for [`VectorKernel::gradient_advance`].
