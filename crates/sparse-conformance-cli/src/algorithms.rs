@@ -66,10 +66,10 @@ fn tables() -> Result<String> {
     let opencl = Device::without_hardware("opencl", kernels_cl::FILES, 1)?;
     let sycl = Device::without_hardware("sycl", kernels_cl::SYCL_FILES, 1)?;
     let cuda = Device::without_hardware("cuda", kernels_cu::FILES, 8)?;
-    let mut offers = offers("cpu", &Suite::full(&Cpu::new()?))?;
-    offers.extend(self::offers("opencl", &Suite::full(&opencl))?);
-    offers.extend(self::offers("sycl", &Suite::full(&sycl))?);
-    offers.extend(self::offers("cuda", &Suite::full(&cuda))?);
+    let mut offers = offers_of("cpu", &Suite::full(&Cpu::new()?))?;
+    offers.extend(offers_of("opencl", &Suite::full(&opencl))?);
+    offers.extend(offers_of("sycl", &Suite::full(&sycl))?);
+    offers.extend(offers_of("cuda", &Suite::full(&cuda))?);
 
     let mut headings: Vec<&str> = vec![];
     for Offer { heading, .. } in &offers {
@@ -90,7 +90,7 @@ fn tables() -> Result<String> {
 }
 
 /// The algorithms of a backend for each operation, format and op(A); vector operations have none.
-fn offers(backend: &'static str, suite: &Suite) -> Result<Vec<Offer>> {
+fn offers_of(backend: &'static str, suite: &Suite) -> Result<Vec<Offer>> {
     let case = Case::new("one entry", || Ok(Triplets::new(1, 1, vec![(0, 0, c64::ONE)])));
     let problem = Problem::new(&case, &case.matrix()?, DType::F64, false).context("1 is no value of f64")?;
     let mut offers = vec![];

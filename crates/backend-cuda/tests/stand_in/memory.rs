@@ -4,7 +4,6 @@ use super::{context, early_frees, fail_records, with_stand_in, works};
 use backend_cuda::{CUDA, Device, Event, Graph, PinnedVec};
 use sparse_core::backend::HostBuffer;
 use sparse_core::{Backend, Space};
-use sparse_device::Buffer;
 
 #[test]
 fn the_context_of_the_caller_comes_back() {
@@ -122,8 +121,8 @@ fn pinned_memory_outlives_a_copy_whose_end_has_no_event() {
         let mut buffer = device.upload(&[7_u16]).unwrap();
         let mut read = || {
             let mut number = [0];
-            let view = |buffer: &Buffer<u16>| Device::view(buffer);
-            device.download_overlapped(&mut buffer, view, &mut number, &mut |_| Ok(())).map(|()| number[0])
+            let read = device.download_overlapped(&mut buffer, Device::view, &mut number, &mut |_| Ok(()));
+            read.map(|()| number[0])
         };
         assert_eq!(read().unwrap(), 7);
         fail_records(1);

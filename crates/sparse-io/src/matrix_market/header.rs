@@ -108,6 +108,7 @@ pub(super) fn read(text: &Text<'_>) -> Result<Header> {
     Ok(Header { info, size_at, body_at: cursor.position() })
 }
 
+/// Reads the first line.
 fn banner(text: &Text<'_>, cursor: &mut Cursor<'_>) -> Result<(Layout, Field, Symmetry)> {
     let error = |reason: String| text.error(0, reason);
     if cursor.rest().is_empty() {
@@ -128,39 +129,49 @@ fn banner(text: &Text<'_>, cursor: &mut Cursor<'_>) -> Result<(Layout, Field, Sy
         return Err(error(format!("the object is {shown}: only `matrix` is known")));
     }
     let (layout, shown) = word("the format")?;
-    let layout = match &layout[..] {
-        b"coordinate" => Layout::Coordinate,
-        b"array" => Layout::Array,
-        _ => {
-            return Err(error(format!("the format is {shown}, neither `coordinate` nor `array`")));
-        }
-    };
+    let layout = layout_of(&layout)
+        .ok_or_else(|| error(format!("the format is {shown}, neither `coordinate` nor `array`")))?;
     let (field, shown) = word("the field")?;
-    let field = match &field[..] {
-        b"real" | b"double" => Field::Real,
-        b"integer" | b"unsigned-integer" => Field::Integer,
-        b"pattern" => Field::Pattern,
-        b"complex" => Field::Complex,
-        _ => {
-            return Err(error(format!("the field is {shown}: none of real, integer, pattern, complex")));
-        }
-    };
+    let field = field_of(&field)
+        .ok_or_else(|| error(format!("the field is {shown}: none of real, integer, pattern, complex")))?;
     let (symmetry, shown) = word("the symmetry")?;
-    let symmetry = match &symmetry[..] {
-        b"general" => Symmetry::General,
-        b"symmetric" => Symmetry::Symmetric,
-        b"skew-symmetric" => Symmetry::SkewSymmetric,
-        b"hermitian" => Symmetry::Hermitian,
-        _ => {
-            let known = "none of general, symmetric, skew-symmetric, hermitian";
-            return Err(error(format!("the symmetry is {shown}: {known}")));
-        }
-    };
+    let symmetry = symmetry_of(&symmetry).ok_or_else(|| {
+        let known = "none of general, symmetric, skew-symmetric, hermitian";
+        error(format!("the symmetry is {shown}: {known}"))
+    })?;
     if !cursor.end_line() {
         return Err(error(format!("{} stands after the banner", show(cursor.token()))));
     }
     check_combination(layout, field, symmetry).map_err(|reason| error(reason.into()))?;
     Ok((layout, field, symmetry))
+}
+
+fn layout_of(word: &[u8]) -> Option<Layout> {
+    match word {
+        b"coordinate" => Some(Layout::Coordinate),
+        b"array" => Some(Layout::Array),
+        _ => None,
+    }
+}
+
+fn field_of(word: &[u8]) -> Option<Field> {
+    match word {
+        b"real" | b"double" => Some(Field::Real),
+        b"integer" | b"unsigned-integer" => Some(Field::Integer),
+        b"pattern" => Some(Field::Pattern),
+        b"complex" => Some(Field::Complex),
+        _ => None,
+    }
+}
+
+fn symmetry_of(word: &[u8]) -> Option<Symmetry> {
+    match word {
+        b"general" => Some(Symmetry::General),
+        b"symmetric" => Some(Symmetry::Symmetric),
+        b"skew-symmetric" => Some(Symmetry::SkewSymmetric),
+        b"hermitian" => Some(Symmetry::Hermitian),
+        _ => None,
+    }
 }
 
 fn check_combination(layout: Layout, field: Field, symmetry: Symmetry) -> Result<(), &'static str> {

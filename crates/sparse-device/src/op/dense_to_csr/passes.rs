@@ -8,6 +8,9 @@ use crate::{Buffer, Device, Kernel};
 use sparse_core::error::checked_product;
 use sparse_core::{DType, Result};
 
+/// The file of the kernels of `row_per_thread` and `row_per_warp`.
+const FILE: &str = "dense_to_csr";
+
 /// The file of the kernels of `mask`.
 const MASK_FILE: &str = "dense_to_csr_mask";
 
@@ -39,49 +42,43 @@ impl Passes {
         algorithm: DenseAlgorithm,
         defines: &Defines,
     ) -> Result<Self> {
-        let of_file = |file, [count, fill]: [&'static str; 2], defines: &Defines| {
-            let kernel = |entry| backend.kernel_of(dtype, file, entry, defines.clone());
-            Ok(Self { count: kernel(count)?, fill: kernel(fill)? })
-        };
-        match algorithm {
-            DenseAlgorithm::Mask => Self::masked(backend, dtype, false, defines),
-            DenseAlgorithm::RowPerWarp => of_file(
-                "dense_to_csr",
-                ["dense_to_csr_count_row_per_warp", "dense_to_csr_fill_row_per_warp"],
-                defines,
-            ),
+        let (file, [count, fill]) = match algorithm {
+            DenseAlgorithm::Mask => return Self::masked(backend, dtype, false, defines),
             DenseAlgorithm::RowPerWarpStaged => {
                 let warps = Self::new(backend, dtype, index, DenseAlgorithm::RowPerWarp, defines)?;
                 let entry = "dense_to_csr_fill_staged";
-                Ok(Self { fill: backend.kernel_of(dtype, STAGED_FILE, entry, defines.clone())?, ..warps })
+                return Ok(Self {
+                    fill: backend.kernel_of(dtype, STAGED_FILE, entry, defines.clone())?,
+                    ..warps
+                });
             }
-            DenseAlgorithm::MatrixPerThread => of_file(
-                MATRIX_FILE,
-                ["dense_to_csr_count_matrix_per_thread", "dense_to_csr_fill_matrix_per_thread"],
-                defines,
-            ),
-            DenseAlgorithm::MatrixPerWarp => of_file(
-                MATRIX_FILE,
-                ["dense_to_csr_count_matrix_per_warp", "dense_to_csr_fill_matrix_per_warp"],
-                defines,
-            ),
-            DenseAlgorithm::RowPerSubGroup => of_file(
+            DenseAlgorithm::RowPerWarp => {
+                (FILE, ["dense_to_csr_count_row_per_warp", "dense_to_csr_fill_row_per_warp"])
+            }
+            DenseAlgorithm::MatrixPerThread => {
+                (MATRIX_FILE, ["dense_to_csr_count_matrix_per_thread", "dense_to_csr_fill_matrix_per_thread"])
+            }
+            DenseAlgorithm::MatrixPerWarp => {
+                (MATRIX_FILE, ["dense_to_csr_count_matrix_per_warp", "dense_to_csr_fill_matrix_per_warp"])
+            }
+            DenseAlgorithm::RowPerSubGroup => (
                 SUB_GROUP_FILE,
                 ["dense_to_csr_count_row_per_sub_group", "dense_to_csr_fill_row_per_sub_group"],
-                defines,
             ),
-            DenseAlgorithm::RowPerWarpSycl => of_file(
-                WARP_FILE,
-                ["dense_to_csr_count_warp", "dense_to_csr_fill_warp"],
-                &Defines::default().index(index),
-            ),
+            DenseAlgorithm::RowPerWarpSycl => {
+                (WARP_FILE, ["dense_to_csr_count_warp", "dense_to_csr_fill_warp"])
+            }
             // `LookBack` has its own kernels, and needs these only for matrices without elements.
-            DenseAlgorithm::RowPerThread | DenseAlgorithm::LookBack => of_file(
-                "dense_to_csr",
-                ["dense_to_csr_count_row_per_thread", "dense_to_csr_fill_row_per_thread"],
-                defines,
-            ),
-        }
+            DenseAlgorithm::RowPerThread | DenseAlgorithm::LookBack => {
+                (FILE, ["dense_to_csr_count_row_per_thread", "dense_to_csr_fill_row_per_thread"])
+            }
+        };
+        let defines = match algorithm {
+            DenseAlgorithm::RowPerWarpSycl => Defines::default().index(index),
+            _ => defines.clone(),
+        };
+        let kernel = |entry| backend.kernel_of(dtype, file, entry, defines.clone());
+        Ok(Self { count: kernel(count)?, fill: kernel(fill)? })
     }
 
     fn masked(backend: &Device, dtype: DType, wide: bool, defines: &Defines) -> Result<Self> {
