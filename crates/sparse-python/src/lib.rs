@@ -62,7 +62,7 @@ mod _native {
     #[pymodule_export]
     use super::plan::{Plan, delay, stream, synchronize};
     #[pymodule_export]
-    use super::product::{csr_matmat, csr_matvec, csr_todense};
+    use super::product::{csr_matmat, csr_matvec, csr_todense, empty};
     #[pymodule_export]
     use super::solve::{Preconditioner, Solver, lsqr, solve};
 

@@ -8,7 +8,7 @@ use crate::arrays::{Arrays, slice, slice_mut};
 use crate::count;
 use crate::device::host;
 use crate::error::exception;
-use crate::types::{Position, Value, with_types};
+use crate::types::{Position, Value, named, with_types, with_values};
 use nnz::op::Op;
 use nnz::{Cpu, Device, Error, Format, Result};
 use numpy::{PyArray1, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
@@ -69,13 +69,23 @@ fn new_elements<T: Value>(
     let reserved = elements.try_reserve_exact(len);
     reserved.map_err(|_| PyMemoryError::new_err(format!("a result of {rows} x {columns} elements")))?;
     // SAFETY: the memory is there, and every pattern of bytes is a number. Products with beta = 0 read no element
-    // before they write it, and they write all.
+    // before they write it, and they write all; the caller of `empty` writes its elements, too.
     unsafe {
         let all = std::slice::from_raw_parts_mut(elements.as_mut_ptr(), len);
         py.detach(|| write(all)).map_err(exception)?;
         elements.set_len(len);
     }
     Ok(elements)
+}
+
+/// A new array in C order, whose elements are not set. The library reuses its memory once it is freed.
+#[pyfunction]
+pub(crate) fn empty(py: Python<'_>, shape: Vec<usize>, dtype: char) -> PyResult<Bound<'_, PyAny>> {
+    let len = shape.iter().fold(1_usize, |len, &extent| len.saturating_mul(extent));
+    with_values!(named(dtype)?, T => {
+        let elements = new_elements::<T>(py, (len, 1), |_| Ok(()))?;
+        Ok(PyArray1::from_vec(py, elements).reshape(shape)?.into_any())
+    })
 }
 
 /// `op(A)·B` as a new array in C order, with A in CSR and B in C order, of A's type.

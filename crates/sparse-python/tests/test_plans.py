@@ -1,5 +1,7 @@
 """Plans on the host and on devices."""
 
+import sys
+
 import nnz
 import numpy as np
 import pytest
@@ -115,3 +117,17 @@ def test_what_does_not_fit_is_named():
         nnz.plan_spmv(np.eye(2))
     with pytest.raises(ValueError, match="op is 'X'"):
         nnz.plan_spmv(a, op="X")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is used again on Linux alone")
+@pytest.mark.parametrize("char", TYPES)
+def test_the_memory_of_large_results_is_used_again(char):
+    rows = 70_000
+    plan = nnz.plan_spmm(sp.eye_array(rows, format="csr", dtype=char), 128)
+    b = np.ones((rows, 128), char)
+    found = plan.run(b)
+    assert (found.dtype, found.shape, found.flags.writeable) == (np.dtype(char), b.shape, True)
+    np.testing.assert_array_equal(found, b)
+    address = found.ctypes.data
+    del found
+    assert plan.run(b).ctypes.data == address

@@ -297,3 +297,20 @@ def test_the_example_trains(device, model, monkeypatch):
     assert ours.losses[-1] < 0.5 * ours.losses[0]
     assert ours.accuracy > 0.9
     sys.modules.pop("graph_learning")
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_large_results_are_tensors_as_others(dtype):
+    rows = 70_000
+    indptr, indices = torch.arange(rows + 1), torch.arange(rows)
+    values = torch.full((rows,), 2.0, dtype=dtype, requires_grad=True)
+    b = torch.ones(rows, 128, dtype=dtype, requires_grad=True)
+    found = spmm(indptr, indices, values, (rows, rows), b)
+    assert (found.dtype, found.shape, found.stride()) == (dtype, b.shape, (128, 1))
+    found.real.sum().backward()
+    assert torch.equal(b.grad, torch.full_like(b, 2.0))
+    assert torch.equal(values.grad, torch.full_like(values, 128.0))
+    with torch.no_grad():
+        found.add_(1)
+        assert torch.equal(found, torch.full_like(found, 3.0))
+        assert torch.equal(found.clone().T.contiguous().T, found)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import _dlpack
-from ._arrays import operand
+from ._arrays import empty, operand
 
 
 def converted(name: str, array: Any, owner: str, dtype: np.dtype[Any]) -> Any:
@@ -41,7 +41,7 @@ def product(
     if stream is not None:
         raise ValueError("stream is given for an operand of the host, which is in no stream")
     if out is None:
-        out = np.empty(shape, dtype)
+        out = empty(shape, dtype)
     elif not isinstance(out, np.ndarray) or out.shape != shape or out.dtype != dtype:
         found = (getattr(out, "shape", type(out).__name__), getattr(out, "dtype", None))
         raise wrong_shape("out", found, f"{shape} of {dtype}")

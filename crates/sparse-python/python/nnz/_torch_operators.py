@@ -6,6 +6,7 @@ They are registered with :mod:`torch.library` as `torch.ops.nnz`. :mod:`nnz.torc
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Sequence
 from typing import Any
@@ -15,6 +16,7 @@ from torch import Tensor
 from torch.utils.weak import TensorWeakRef, WeakTensorKeyDictionary
 
 from . import _native
+from ._arrays import MAPPED_BYTES
 
 _CHARS = {
     torch.float16: "e",
@@ -131,6 +133,14 @@ def _check(name: str, tensor: Tensor, shape: tuple[Any, ...], values: Tensor) ->
         raise TypeError(f"{have}: cast or move one of them")
 
 
+def _new(like: Tensor, *shape: int) -> Tensor:
+    """A tensor of the type and the device of another, whose elements are not set."""
+    char = _CHARS.get(like.dtype, "")
+    if like.is_cuda or char not in ("f", "d", "F", "D") or math.prod(shape) * like.itemsize < MAPPED_BYTES:
+        return like.new_empty(shape)
+    return torch.from_numpy(_native.empty(shape, char))
+
+
 def _op(transpose: bool) -> str:
     return "T" if transpose else "N"
 
@@ -144,7 +154,7 @@ def spmm(
     _check("B", b, (inner, -1), values)
     given = _prepared(values)
     pattern = _pattern(indptr, indices, given, shape)
-    out = b.new_empty((rows, b.shape[1]))
+    out = _new(b, rows, b.shape[1])
     return pattern.run(pattern.plan("spmm", _op(transpose), b.shape[1]), [b], out, given)
 
 
@@ -162,7 +172,7 @@ def spmv(
     _check("x", x, (inner,), values)
     given = _prepared(values)
     pattern = _pattern(indptr, indices, given, shape)
-    return pattern.run(pattern.plan("spmv", _op(transpose)), [x], x.new_empty(rows), given)
+    return pattern.run(pattern.plan("spmv", _op(transpose)), [x], _new(x, rows), given)
 
 
 @spmv.register_fake
@@ -174,7 +184,7 @@ def _(indptr: Tensor, indices: Tensor, values: Tensor, shape: Sequence[int], x: 
 def sddmm(indptr: Tensor, indices: Tensor, shape: Sequence[int], u: Tensor, v: Tensor) -> Tensor:
     _check("U", u, (shape[0], -1), u)
     _check("V", v, (shape[1], u.shape[1]), u)
-    out = u.new_empty(indices.shape[0])
+    out = _new(u, indices.shape[0])
     pattern = _pattern(indptr, indices, out, shape)
     return pattern.run(pattern.plan("sddmm", u.shape[1]), [u, v], out)
 
@@ -188,7 +198,7 @@ def _(indptr: Tensor, indices: Tensor, shape: Sequence[int], u: Tensor, v: Tenso
 def to_dense(indptr: Tensor, indices: Tensor, values: Tensor, shape: Sequence[int]) -> Tensor:
     _check("values", values, (indices.shape[0],), values)
     given = _prepared(values)
-    out = values.new_empty(tuple(shape))
+    out = _new(values, *shape)
     pattern = _pattern(indptr, indices, given, shape)
     pattern.matrix.todense(_operand(out, pattern.stream), _operand(given, pattern.stream))
     return out
