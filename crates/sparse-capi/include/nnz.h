@@ -100,6 +100,7 @@ typedef struct nnz_complex {
 typedef struct nnz_device nnz_device;
 typedef struct nnz_matrix nnz_matrix;
 typedef struct nnz_spgemm_plan nnz_spgemm_plan;
+typedef struct nnz_solve_plan nnz_solve_plan;
 
 /* A matrix in compressed rows: row i has the entries offsets[i] .. offsets[i + 1]. */
 typedef struct nnz_csr {
@@ -318,6 +319,25 @@ nnz_status nnz_sddmm(const nnz_matrix *matrix, nnz_sampling sampling, size_t inn
  * for factors on a SYCL queue. */
 nnz_status nnz_solve(const nnz_matrix *matrix, const nnz_solve_options *options, const void *b, void *x,
                      nnz_solution *solution);
+
+/* A solver of A x = b for many right-hand sides, and for other values of A: it plans the product, makes the
+ * preconditioner or the factors, and allocates its vectors, once. The plan is the caller's, who ends it by
+ * nnz_release_solve_plan. Arrays that A borrows stay as long as the plan, or until nnz_update_solve takes another matrix.
+ * Codes as for nnz_solve. */
+nnz_status nnz_plan_solve(const nnz_matrix *matrix, const nnz_solve_options *options, nnz_solve_plan **plan);
+
+/* Solves A x = b as nnz_solve does. Threads that run one plan take turns. Between a change of values that A borrows and
+ * nnz_update_solve, products read the new values, preconditioners and factors are those of the old ones. */
+nnz_status nnz_run_solve(const nnz_solve_plan *plan, const void *b, void *x, nnz_solution *solution);
+
+/* Takes the values that `matrix` has now, as in the steps of Newton's method or of an integration in time: the matrix of
+ * the plan after its caller has written new values to its arrays, or another one of the same format and types with equal
+ * coordinates in the same order. Preconditioners and factors are computed anew, plans and vectors stay. After an error
+ * they are those from before. NNZ_SHAPE for another pattern, NNZ_OVERFLOW for another type of values, and as
+ * nnz_plan_solve. */
+nnz_status nnz_update_solve(const nnz_solve_plan *plan, const nnz_matrix *matrix);
+
+void nnz_release_solve_plan(nnz_solve_plan *plan);
 
 #ifdef __cplusplus
 }

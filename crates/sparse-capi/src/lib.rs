@@ -1,10 +1,10 @@
 //! The C library of [nnz](https://docs.rs/nnz): sparse matrices in the caller's memory, on the CPU or on a caller's
 //! SYCL queue.
 //!
-//! `include/nnz.h` is the interface and its documentation. `examples/spmv.c`, `examples/solve.c` and
-//! `examples/spgemm.c` use it on the CPU, `examples/host.cpp` on a SYCL queue, which takes the feature `sycl`. Behind
-//! it is the run-time layer of the crate `nnz`: a handle is an [`nnz::Matrix`], an [`nnz::Device`] or an
-//! [`nnz::MatrixSpgemmPlan`], and an operand an [`nnz::Vector`] over the caller's array. Every error passes the
+//! `include/nnz.h` is the interface and its documentation. `examples/spmv.c`, `examples/solve.c`,
+//! `examples/newton.c` and `examples/spgemm.c` use it on the CPU, `examples/host.cpp` on a SYCL queue, which takes the feature `sycl`. Behind
+//! it is the run-time layer of the crate `nnz`: a handle is an [`nnz::Matrix`], an [`nnz::Device`], an
+//! [`nnz::MatrixSpgemmPlan`] or an [`nnz::Solver`], and an operand an [`nnz::Vector`] over the caller's array. Every error passes the
 //! interface as a [`Status`]; its message is stored for the calling thread.
 
 mod derived;
@@ -14,6 +14,7 @@ mod memory;
 mod names;
 mod pointers;
 mod product;
+mod solve_plan;
 mod spgemm_plan;
 #[cfg_attr(not(feature = "sycl"), path = "no_sycl.rs")]
 mod sycl;
@@ -23,6 +24,7 @@ pub use failure::Status;
 pub use matrix::{Arrays, Coordinates, Info, WideArrays};
 pub use names::{Index, MatrixFormat, Operation, PreconditionedBy, SampledBy, SolveMethod, Triangle, Type};
 pub use product::{Complex, Solution, SolverOptions};
+pub use solve_plan::*;
 pub use spgemm_plan::*;
 
 use failure::reported;

@@ -5,7 +5,7 @@ use crate::memory::{Array, Dense, check_apart};
 use crate::names::{self, PreconditionedBy, SolveMethod};
 use nnz::op::{Op, Sampling, Triangular};
 use nnz::solvers;
-use nnz::{Matrix, SolveOptions, c64};
+use nnz::{Matrix, SolveOptions, Solver, c64};
 use std::ffi::{c_int, c_void};
 use std::ops::ControlFlow;
 
@@ -54,7 +54,7 @@ fn or_default(value: usize, default: usize) -> usize {
 }
 
 impl SolverOptions {
-    fn to_rust(self) -> Result<SolveOptions, Failure> {
+    pub(crate) fn to_rust(self) -> Result<SolveOptions, Failure> {
         let mut options = solvers::SolverOptions::default();
         if self.tolerance != 0.0 {
             options.tolerance = self.tolerance;
@@ -190,7 +190,21 @@ pub(crate) unsafe fn solve(
     b: *const c_void,
     x: *mut c_void,
 ) -> Result<Solution, Failure> {
-    let options = options.to_rust()?;
+    let mut solver = matrix.solver(&options.to_rust()?)?;
+    // SAFETY: the caller promises what is asked.
+    unsafe { solve_by(&mut solver, matrix, b, x) }
+}
+
+/// Solves A·x = b by the solver of `matrix`.
+///
+/// # Safety
+/// The arrays are what `nnz.h` asks for.
+pub(crate) unsafe fn solve_by(
+    solver: &mut Solver,
+    matrix: &Matrix,
+    b: *const c_void,
+    x: *mut c_void,
+) -> Result<Solution, Failure> {
     let dtype = matrix.dtype();
     let operand = Array { name: "b", pointer: b, len: matrix.nrows() };
     let result = Array { name: "x", pointer: x, len: matrix.ncols() };
@@ -198,7 +212,7 @@ pub(crate) unsafe fn solve(
     let (b, mut x) =
         unsafe { (operand.as_vector(matrix.device(), dtype)?, result.as_vector(matrix.device(), dtype)?) };
     check_apart(matrix, &[operand], result, dtype.bytes())?;
-    let found = matrix.solve_from(&b, &mut x, &options, |_| ControlFlow::Continue(()))?;
+    let found = solver.solve_from(&b, &mut x, |_| ControlFlow::Continue(()))?;
     let solvers::Solution { iterations, relative_residual, .. } = found;
     Ok(Solution { converged: found.converged().into(), iterations, relative_residual })
 }

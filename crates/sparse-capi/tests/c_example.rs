@@ -70,3 +70,8 @@ fn solve() -> Result<(), Box<dyn Error>> {
         converged: x = 1.000000 1.000000 1.000000\n";
     prints("solve", expected)
 }
+
+#[test]
+fn newton() -> Result<(), Box<dyn Error>> {
+    prints("newton", "8 steps: u = 0.753644 0.935343 0.935343 0.753644\n")
+}

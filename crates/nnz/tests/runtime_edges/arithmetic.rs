@@ -253,7 +253,7 @@ fn operators_multiply_matrices_of_any_two_formats() {
             assert_eq!((dense(&product), product.format()), (expected.clone(), format), "{left} x {right}");
         }
     }
-    let batch = Matrix::from_members(&[a.clone()]).unwrap();
+    let batch = Matrix::from_members(std::slice::from_ref(&a)).unwrap();
     assert!(matches!((&batch * &a).unwrap_err(), Error::Unsupported { .. }));
     assert!(matches!((&a * &batch).unwrap_err(), Error::Unsupported { .. } | Error::Operands { .. }));
 }

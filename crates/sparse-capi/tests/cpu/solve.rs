@@ -100,3 +100,72 @@ fn systems_are_solved_in_the_callers_memory() {
         assert!(message().starts_with(text), "{} does not begin with {text}", message());
     }
 }
+
+#[test]
+fn a_plan_solves_for_many_right_hand_sides_and_other_values() {
+    let device = Cpu::open();
+    let (offsets, indices, crossed) = ([0, 2, 4], [0, 1, 0, 1], [1, 0, 0, 1]);
+    let borrow = |indices: &[i32; 4], values: &[f64; 4]| {
+        let csr = Arrays {
+            scalar: F64,
+            rows: 2,
+            cols: 2,
+            nnz: 4,
+            offsets: offsets.as_ptr(),
+            indices: indices.as_ptr(),
+            values: values.as_ptr().cast(),
+        };
+        // SAFETY: the device is open, and the arrays outlive the matrix.
+        Owned::made(|matrix| unsafe { nnz_borrow_csr(device.0, &csr, matrix) })
+    };
+    let (values, others, singular) = ([4.0, 1.0, 1.0, 3.0], [2.0, 1.0, 1.0, 4.0], [0.0, 1.0, 1.0, 0.0]);
+    let matrix = borrow(&indices, &values);
+    let other = borrow(&indices, &others);
+    for (method, preconditioner) in [(0, 0), (0, 1), (0, 4), (1, 3), (3, 2), (4, 1)] {
+        let options = SolverOptions {
+            method,
+            preconditioner,
+            block_rows: 0,
+            tolerance: 0.0,
+            max_iterations: 0,
+            restart: 0,
+            damp: 0.0,
+        };
+        let mut plan = null_mut();
+        // SAFETY: the matrix is alive.
+        assert_eq!(unsafe { nnz_plan_solve(matrix.0, &options, &raw mut plan) }, Status::Ok);
+        let solve = |b: [f64; 2]| {
+            let mut x = [0.0; 2];
+            let mut solution = Solution { converged: -1, iterations: 0, relative_residual: -1.0 };
+            // SAFETY: the plan is alive; b and x have as many elements as the matrix has rows.
+            let status =
+                unsafe { nnz_run_solve(plan, address(&b), x.as_mut_ptr().cast(), &raw mut solution) };
+            assert_eq!((status, solution.converged), (Status::Ok, 1), "{}", message());
+            x.map(|x: f64| (x * 1e6).round() / 1e6)
+        };
+        // SAFETY: the plan and the matrix are alive.
+        let update = |matrix: &Owned| unsafe { nnz_update_solve(plan, matrix.0) };
+        assert_eq!([solve([6.0, 7.0]), solve([5.0, 4.0])], [[1.0, 2.0], [1.0, 1.0]]);
+        assert_eq!(update(&other), Status::Ok, "{}", message());
+        assert_eq!(solve([3.0, 5.0]), [1.0, 1.0]);
+        assert_eq!(update(&borrow(&crossed, &values)), Status::Shape);
+        assert!(
+            message().contains("the solver was made for csr (i32) of 2 x 2 with 4 entries"),
+            "{}",
+            message()
+        );
+        if preconditioner == 1 {
+            assert_eq!(update(&borrow(&indices, &singular)), Status::Singular);
+        }
+        assert_eq!(solve([3.0, 5.0]), [1.0, 1.0]);
+        assert_eq!(update(&matrix), Status::Ok);
+        assert_eq!(solve([6.0, 7.0]), [1.0, 2.0]);
+        // SAFETY: the plan is used no more.
+        unsafe { nnz_release_solve_plan(plan) };
+    }
+    // SAFETY: null is allowed.
+    unsafe {
+        assert_eq!(nnz_update_solve(null_mut(), matrix.0), Status::Null);
+        nnz_release_solve_plan(null_mut());
+    }
+}
