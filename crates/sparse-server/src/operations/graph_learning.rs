@@ -54,6 +54,7 @@ pub(super) fn softmax(call: &Call<'_>) -> Result<Answer, Problem> {
 }
 
 pub(super) fn aggregated_product(call: &Call<'_>) -> Result<Answer, Problem> {
+    check_aggregation(call)?;
     let b = call.operand()?;
     if call.a.nrows() == 0 && has_no_rows(b) {
         return empty_columns(call, b);

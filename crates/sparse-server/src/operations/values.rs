@@ -1,6 +1,6 @@
 //! Operations on the values of a matrix whose pattern stays: taken out, replaced, scaled and mapped.
 
-use super::check::{check_rows, check_single};
+use super::check::check_rows;
 use super::predict::{Needed, lines_bytes, own};
 use super::run::reduced_lines;
 use super::{Answer, Call, MemberSelection};
@@ -98,7 +98,6 @@ pub(super) fn check_factors(call: &Call<'_>) -> Result<(), Problem> {
         Each::Row => rows,
         Each::Column => cols,
     };
-    check_single(call.a)?;
     check_rows(call, count)
 }
 
@@ -154,6 +153,7 @@ fn column(call: &Call<'_>) -> Result<Vector, Problem> {
 }
 
 pub(super) fn map(call: &Call<'_>) -> Result<Answer, Problem> {
+    check_function(call)?;
     let function = call.parameters.required::<Function>("by")?;
     Ok(Answer::Matrix(mapped(call.a, function)?))
 }
