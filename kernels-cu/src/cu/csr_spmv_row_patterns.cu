@@ -1,10 +1,11 @@
 // csr_spmv_row_patterns: y <- alpha A x + beta y for compressed rows of few patterns (row_patterns.cu finds them): the
 // columns of a row are those of its pattern, counted from the number of the row.
-// LANES lanes per row, 32 / LANES rows per warp, striding over the grid; a fixed tree adds the lanes. Reads values, offsets
-// and a byte per row once, patterns from the first cache, gathers x, which waits for no column from memory, writes y once.
-// Where lanes read several entries at once, offset and pattern of the next row are loaded before this one is summed.
-// Macros: SCALAR, IDX (type of patterns), OFF, CONJ (1 conjugates A), LANES (1, 2, 4, 8, 16, 32).   Launch: any number of
-// blocks of whole warps, up to 256 threads.
+// LANES lanes per row, 32 / LANES rows per warp, striding over the grid; a fixed tree adds the lanes. Reads values,
+// offsets and a byte per row once, patterns from the first cache, gathers x, which waits for no column from memory,
+// writes y once. Where lanes read several entries at once, offset and pattern of the next row are loaded before this
+// one is summed.
+// Macros: SCALAR, IDX (type of patterns), OFF, CONJ (1 conjugates A), LANES (1, 2, 4, 8, 16, 32).   Launch: any number
+// of blocks of whole warps, up to 256 threads.
 #include "grid.cuh"
 #include "scalar.cuh"
 #include "index.cuh"
@@ -17,7 +18,8 @@
 #error "LANES is missing: 1, 2, 4, 8, 16 or 32"
 #endif
 
-// Neighbouring entries that a lane reads at once. A thread that has a row takes one, and so do lanes with 2 bytes a value.
+// Neighbouring entries that a lane reads at once. A thread that has a row takes one, and so do lanes with 2 bytes a
+// value.
 static const int EACH = LANES == 1 || HALF ? 1 : sizeof(T) == 4 || (sizeof(T) == 8 && LANES > 2) ? 4 : 2;
 
 // The rows, the entries of all, and their patterns with `longest` columns each.

@@ -1,10 +1,11 @@
 // row_patterns: the patterns of compressed rows, which are their columns counted from the number of the row. Stencils,
 // bands and meshes that are numbered along their axes have few. For the plan of csr_spmv_row_patterns.cu.
-// A power of two of lanes per row, striding over the grid. Each kernel reads the columns once; find writes a byte per row.
+// A power of two of lanes per row, striding over the grid. Each kernel reads the columns once; find writes a byte per
+// row.
 // Macros: IDX, OFF, SLOTS = 256 (places for patterns, by their hash), MOST = 192 (patterns that are worth a table).
 // Launch: any number of blocks of whole warps, up to 256 threads.
-// `found` has the hash of each slot, or zero, then the number of patterns, then 1 if there are more than MOST or two have
-// one hash.
+// `found` has the hash of each slot, or zero, then the number of patterns, then 1 if there are more than MOST or two
+// have one hash.
 #include "grid.cuh"
 #include "index.cuh"
 #include "warp.cuh"
@@ -15,8 +16,8 @@
 #define MOST 192
 #endif
 
-// True if there are too many patterns, or two with one hash. Warps that ask before each row wait for one place of the second
-// cache, which took half of the time.
+// True if there are too many patterns, or two with one hash. Warps that ask before each row wait for one place of the
+// second cache, which took half of the time.
 static __device__ bool has_failed(const unsigned int *found)
 {
     return *(const volatile unsigned int *)(found + SLOTS + 1) != 0;
@@ -87,8 +88,8 @@ KERNEL row_patterns_find(long long rows, long long lanes, const Off *__restrict_
     }
 }
 
-// patterns[slot * longest ..] <- the columns of each slot's first row, counted from it. Fails if a row has others than the
-// first of its slot.
+// patterns[slot * longest ..] <- the columns of each slot's first row, counted from it. Fails if a row has others than
+// the first of its slot.
 KERNEL row_patterns_check(long long rows, long long lanes, long long longest, const Off *__restrict__ offsets,
                           const Idx *__restrict__ indices, const long long *__restrict__ firsts,
                           const unsigned char *__restrict__ pattern_of, Idx *__restrict__ patterns,

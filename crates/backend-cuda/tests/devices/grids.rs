@@ -15,7 +15,8 @@ fn neighbours(count: i32) -> impl Iterator<Item = (i32, i32)> {
 }
 
 /// The matrix of `points` points with up to `count` neighbours each, and small integers as values. Rows end at any
-/// position of a word. The last entry is in another column if it `is_moved`; then one row more has a pattern of its own.
+/// position of a word. The last entry is in another column if it `is_moved`; then one row more has a pattern of its
+/// own.
 fn grid<T: Scalar>(points: i32, count: i32, is_moved: bool) -> Csr<T> {
     let mut offsets = vec![0];
     let mut indices = Vec::new();

@@ -1,8 +1,8 @@
 //! Compressed rows of few patterns: those of stencils, bands and grids that are numbered along their axes.
 //!
-//! The columns of a row, counted from its number, are one of up to 192 lists, which the first cache holds, so that an entry
-//! takes the bytes of its value alone, and x is gathered before anything but the row's offset and pattern is known. Values
-//! stay where they are, row by row, since they may change between runs.
+//! The columns of a row, counted from its number, are one of up to 192 lists, which the first cache holds, so that an
+//! entry takes the bytes of its value alone, and x is gathered before anything but the row's offset and pattern is
+//! known. Values stay where they are, row by row, since they may change between runs.
 //!
 //! 10 and 6 bytes an entry with 16-bit columns become 8 and 4 (f64, f32).
 
@@ -26,7 +26,8 @@ const FIND_FILE: &str = "row_patterns";
 /// Places for patterns: `SLOTS` of the kernels.
 const SLOTS: usize = 256;
 
-/// Entries of the longest row of which a pattern is made: then all take up to 256 KiB, of which products read a few KiB.
+/// Entries of the longest row of which a pattern is made: then all take up to 256 KiB, of which products read a few
+/// KiB.
 const LONGEST: usize = 256;
 
 /// Rows whose patterns a plan counts before it reads all of them.
@@ -77,7 +78,8 @@ impl RowPatterns {
         })
     }
 
-    /// The patterns, if there are up to 192 and rows have up to [`LONGEST`] entries: first counts those of the first rows, so that other matrices cost little.
+    /// The patterns, if there are up to 192 and rows have up to [`LONGEST`] entries: first counts those of the first
+    /// rows, so that other matrices cost little.
     fn find(
         backend: &Device,
         a: RawCompressed<'_>,
@@ -144,9 +146,9 @@ impl RowPatterns {
     }
 }
 
-/// Lanes for rows of `mean` entries whose values have `value_bytes`. Measured on an H200 on 14 stencils and bands of 3 to
-/// 101 entries, warm and cold: half or twice the lanes take 1.0 to 1.4 of the time. Values of 16 bytes and of fewer than 4
-/// were not measured.
+/// Lanes for rows of `mean` entries whose values have `value_bytes`. Measured on an H200 on 14 stencils and bands of 3
+/// to 101 entries, warm and cold: half or twice the lanes take 1.0 to 1.4 of the time. Values of 16 bytes and of fewer
+/// than 4 were not measured.
 fn lanes_for(mean: usize, value_bytes: usize) -> usize {
     let from = match value_bytes {
         ..4 => return row_deltas::lanes_for(mean, value_bytes, false),
