@@ -85,8 +85,16 @@ pub(crate) const FILES: &[File] = kernels_core::files!(
             ],
             [SCALAR, IDX, OFF, CONJ, BLOCK]
         ),
+        file!(
+            "cu",
+            HEADERS,
+            "csr_spmv_row_patterns",
+            ["csr_spmv_row_patterns", "csr_spmv_row_patterns_evict_first"],
+            [SCALAR, IDX, OFF, CONJ, ANY_LANES]
+        ),
         file!("cu", HEADERS, "dense_to_csr_look_back", ["dense_to_csr_look_back"], [SCALAR, IDX, OFF, WIDE]),
         file!("cu", HEADERS, "onesweep", ["onesweep_words", "onesweep_pass", "onesweep_split"], [IDX]),
+        file!("cu", HEADERS, "row_patterns", ["row_patterns_find", "row_patterns_check"], [IDX, OFF]),
         file!("cu", HEADERS, "scan_look_back", ["scan_look_back"], [ELEMENT, BLOCK]),
         file!("cu", HEADERS, "sddmm_aligned", ["sddmm_aligned"], [SCALAR, IDX]),
         file!(

@@ -54,9 +54,17 @@ fn every_opencl_kernel_is_here_with_the_same_arguments() {
 const BEYOND_OPENCL: &[&str] =
     &["#include \"look_back.cuh\"", "#include \"ready.cuh\"", "extern __shared__", "mma.sync"];
 
-/// Files of plans that CUDA alone has: products by blocks of unknowns and by strips, and what a kernel beyond OpenCL takes.
-const PLANS: &[&str] =
-    &["spgemm_node_blocks", "spgemm_node_blocks_sum", "spgemm_nodes", "spgemm_strips", "trisolve_places"];
+/// Files of plans that CUDA alone has: products by blocks of unknowns, by strips and by patterns of rows, and what a kernel
+/// beyond OpenCL takes.
+const PLANS: &[&str] = &[
+    "csr_spmv_row_patterns",
+    "row_patterns",
+    "spgemm_node_blocks",
+    "spgemm_node_blocks_sum",
+    "spgemm_nodes",
+    "spgemm_strips",
+    "trisolve_places",
+];
 
 /// Files that end what a kernel beyond OpenCL begins.
 const END_BEYOND: &[&str] = &["spgemm_merge_values"];

@@ -324,6 +324,10 @@ unsafe impl Driver for CuDriver {
         Ok(Kernel::new(kernel))
     }
 
+    fn warps_at_once(&self, kernel: &Kernel) -> Option<usize> {
+        kernel.of::<CuKernel>().ok().map(CuKernel::warps_at_once)
+    }
+
     unsafe fn launch(&self, kernel: &Kernel, grid: Grid, args: &[Arg<'_>]) -> Result<()> {
         let grid = Grid { early: grid.early && self.info.overlaps, ..grid };
         let function = kernel.of::<CuKernel>()?;

@@ -70,6 +70,15 @@ impl Drop for Module {
     }
 }
 
+/// Registers of a multiprocessor, of every architecture from sm_70 on.
+const REGISTERS: usize = 1 << 16;
+
+/// Registers of a thread are a multiple of this.
+const REGISTER_UNIT: usize = 8;
+
+/// Threads of a warp.
+const LANES: usize = 32;
+
 /// A kernel of a module.
 #[derive(Debug)]
 pub(crate) struct CuKernel {
@@ -77,6 +86,8 @@ pub(crate) struct CuKernel {
     function: sys::CUfunction,
     /// The sizes of the parameters in bytes.
     parameters: Vec<usize>,
+    /// The registers of a thread.
+    registers: usize,
     module: Arc<Module>,
 }
 
@@ -99,7 +110,14 @@ impl CuKernel {
         let count = module.file.parameters(entry).unwrap_or_default().len();
         let parameters =
             (0..count).map(|position| parameter_size(function, position)).collect::<Result<_>>()?;
-        Ok(Self { name: entry.into(), function, parameters, module: module.clone() })
+        let registers = registers(function).map_err(failed(format!("registers of {entry}")))?;
+        Ok(Self { name: entry.into(), function, parameters, registers, module: module.clone() })
+    }
+
+    /// The warps of blocks of 256 threads that the registers of a multiprocessor suffice for.
+    pub(crate) fn warps_at_once(&self) -> usize {
+        let of_block = self.registers.next_multiple_of(REGISTER_UNIT).max(1) * 8 * LANES;
+        8 * (REGISTERS / of_block).max(1)
     }
 
     /// Sets the percentage of a multiprocessor's memory that launches of this kernel prefer to be shared memory.
@@ -191,6 +209,17 @@ fn allow_sharing(function: sys::CUfunction, shared: usize) -> Result<(), result:
         let attribute = Attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
         sys::cuFuncSetAttribute(function, attribute, left).result()
     }
+}
+
+/// The registers of a thread.
+fn registers(function: sys::CUfunction) -> Result<usize, result::DriverError> {
+    let mut registers = 0;
+    // SAFETY: the function is alive, and the output is a live variable.
+    unsafe {
+        let attribute = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_NUM_REGS;
+        sys::cuFuncGetAttribute(&raw mut registers, attribute, function).result()?;
+    }
+    Ok(registers.max(0) as usize)
 }
 
 /// A pointer to the bytes of an argument.

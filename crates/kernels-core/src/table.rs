@@ -36,6 +36,8 @@ defines! {
     LANES: "LANES" = "4" | "8" | "16" | "32";
     /// The work-items per row, where two are enough.
     FEW_LANES: "LANES" = "2" | "4" | "8" | "16" | "32";
+    /// The work-items per row, where one may be enough.
+    ANY_LANES: "LANES" = "1" | "2" | "4" | "8" | "16" | "32";
     /// The work-items per short row.
     SHORT_LANES: "LANES" = "1" | "2" | "4" | "8";
     /// The work-items per row, where eight at least are needed.

@@ -220,6 +220,12 @@ pub unsafe trait Driver: Any + Debug + Send + Sync {
     /// An error of the library if there is none.
     fn kernel(&self, program: &Program, entry: &str) -> Result<Kernel>;
 
+    /// The warps of a kernel, in groups of 256 work-items, that the registers of a compute unit suffice for. Default:
+    /// unknown.
+    fn warps_at_once(&self, _kernel: &Kernel) -> Option<usize> {
+        None
+    }
+
     /// Enqueues `kernel`; does nothing for a grid without groups.
     ///
     /// # Errors

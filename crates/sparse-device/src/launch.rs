@@ -203,6 +203,14 @@ impl<'a> Launch<'a> {
         self.exchanging_warps(rows)
     }
 
+    /// [`exchanging_warps_at_once`](Self::exchanging_warps_at_once), up to those that the registers of the kernel let
+    /// run at once: the others would run when these are done, with less than a device's work.
+    pub(crate) fn resident_warps(self, rows: usize) -> Result<()> {
+        let of_unit = self.device.usable_driver()?.warps_at_once(self.kernel);
+        let resident = of_unit.map_or(rows, |warps| warps * self.device.caps().compute_units);
+        self.exchanging_warps_at_once(rows.min(resident))
+    }
+
     /// Launches a work-group of `local` work-items for each of `rows`, up to the most worth it.
     pub(crate) fn group_per_row(self, rows: usize, local: usize) -> Result<()> {
         let groups = rows.min(self.most_warps());

@@ -4,13 +4,16 @@
 // Reads values, indices and offsets once, gathers x, writes y once.
 // Macros: SCALAR, IDX, OFF, CONJ (1 conjugates A), LANES (1, 2, 4, 8), BLOCK (a multiple of 32), EACH = 4 (neighbouring
 // entries per lane), MIDDLE = 128 (entries of the longest middle row), MIDDLE_LANES = 8, SLICE = 2048 (entries per slice),
-// MIN_BLOCKS = 2, 4, 6 or 8 by the types' sizes (blocks per multiprocessor).   Launch: any number of blocks of BLOCK
-// threads; the plan's kernels any number of blocks of up to 256 threads.
+// MIN_BLOCKS = 2, 4, 6 or 8 by the types' sizes and LANES (blocks per multiprocessor).   Launch: any number of blocks of
+// BLOCK threads; the plan's kernels any number of blocks of up to 256 threads.
 // The plan says up to where rows are short, and long, and lists the rows that are not short. The slices of a row leave
 // partial sums, which the last slice to be done adds in their order: it is found by a counter, which it leaves at zero.
 #ifndef MIN_BLOCKS
 #define MIN_BLOCKS \
-    (sizeof(ACC) + sizeof(Idx) <= 8 ? 8 : sizeof(ACC) + sizeof(Idx) <= 12 ? 6 : sizeof(ACC) <= 8 ? 4 : 2)
+    (sizeof(ACC) + sizeof(Idx) <= 8 && LANES < 8   ? 8 \
+     : sizeof(ACC) + sizeof(Idx) <= 12             ? 6 \
+     : sizeof(ACC) <= 8                            ? 4 \
+                                                   : 2)
 #endif
 #include "grid.cuh"
 #include "scalar.cuh"

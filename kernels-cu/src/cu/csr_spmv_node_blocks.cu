@@ -3,8 +3,14 @@
 // A power of two of lanes per node, or per row where a block is too large for the registers of a lane; a lane takes a
 // block, or its row of it, a step. A fixed tree adds the lanes.
 // Reads values and offsets once, a column once for each block, gathers x by runs, in words, writes y once.
-// Macros: SCALAR, IDX, OFF, CONJ (1 conjugates A), UNKNOWNS (1 to 6), LARGE = 144 (bytes of the largest block that a lane
-// takes whole).   Launch: any number of blocks of whole warps, up to 256 threads.
+// Macros: SCALAR, IDX, OFF, CONJ (1 conjugates A), UNKNOWNS (1 to 6), LARGE = 144 (bytes of the largest block that a
+// lane takes whole), MIN_BLOCKS = 5 or 2 by the size of values, from 3 unknowns on (blocks per multiprocessor:
+// registers for loads on their way).   Launch: any number of blocks of whole warps, up to 256 threads.
+#if UNKNOWNS > 2
+#ifndef MIN_BLOCKS
+#define MIN_BLOCKS (sizeof(T) > 8 ? 2 : 5)
+#endif
+#endif
 #include "grid.cuh"
 #include "scalar.cuh"
 #include "index.cuh"

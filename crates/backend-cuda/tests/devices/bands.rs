@@ -12,7 +12,8 @@ const DELTA_BYTES: usize = 2;
 /// Bytes of a band: more than the second caches of an H100 and an H200, and less than twice as many.
 const BYTES: usize = 80 << 20;
 
-/// Products of bands by one lane a row and by several, which a plan of many calls reads with columns of 16 bits.
+/// Products of bands by one lane a row and by several: by patterns of rows, which a plan of many calls finds, and with
+/// columns of 16 bits.
 pub(super) fn bands_larger_than_the_cache_have_exact_products(library: &Library) {
     let backend = library.open(0).unwrap();
     for width in [5, 12, 21, 120] {
@@ -39,12 +40,14 @@ fn has_exact_product<T: Scalar<Acc = T>>(backend: &Device, width: usize, of: imp
     let a = a.to_device(backend).unwrap();
     let x = backend.upload(&(0..cols).map(|col| of(element(col))).collect::<Vec<_>>()).unwrap();
     let mut y = backend.zeros::<T>(rows).unwrap();
-    let options = PlanOptions { expected_calls: 100, ..PlanOptions::default() };
-    let mut plan = SpmvPlan::new(backend, &a, Op::None, &options).unwrap();
-    assert_eq!(plan.choice().algorithm, "delta16", "{width} entries");
-    for _ in 0..2 {
-        plan.run(of(1), &a, Device::view(&x), of(0), Device::view_mut(&mut y)).unwrap();
-        assert!(backend.download(&y).unwrap() == expected, "{width} entries of {} bytes", size_of::<T>());
+    let often = PlanOptions { expected_calls: 100, ..PlanOptions::default() };
+    for (options, algorithm) in [(often, "row_patterns"), (PlanOptions::forced("delta16"), "delta16")] {
+        let mut plan = SpmvPlan::new(backend, &a, Op::None, &options).unwrap();
+        assert_eq!(plan.choice().algorithm, algorithm, "{width} entries");
+        for _ in 0..2 {
+            plan.run(of(1), &a, Device::view(&x), of(0), Device::view_mut(&mut y)).unwrap();
+            assert!(backend.download(&y).unwrap() == expected, "{width} entries of {} bytes", size_of::<T>());
+        }
     }
 }
 

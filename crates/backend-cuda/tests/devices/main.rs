@@ -5,6 +5,7 @@ mod arrays;
 mod bands;
 mod contexts;
 mod graphs;
+mod grids;
 mod memory;
 mod nodes;
 mod peers;
@@ -39,6 +40,8 @@ fn main() -> ExitCode {
             bands::bands_larger_than_the_cache_have_exact_products,
             bands::rows_of_blocks_are_like_each_other,
             bands::long_rows_and_few_columns_have_exact_products,
+            grids::rows_of_grids_have_exact_products,
+            grids::many_patterns_are_left_to_other_algorithms,
             nodes::blocks_of_several_unknowns_have_exact_products,
             peers::products_have_the_same_bits_by_every_path,
             peers::conjugate_gradients_take_the_same_steps_by_every_path,

@@ -105,6 +105,24 @@ pub(super) const FAULTS: &[Fault] = &[
         case: ROWS,
     },
     Fault {
+        kind: Kind::DroppedEntry,
+        what: "lanes stop before the last entries of a row",
+        place: cu(
+            "csr_spmv_row_patterns",
+            "at < row.end; at += LANES * EACH",
+            "at + EACH <= row.end; at += LANES * EACH",
+        ),
+        found_by: &[by("spmv/csr", "row_patterns")],
+        case: ROWS,
+    },
+    Fault {
+        kind: Kind::OffByOne,
+        what: "all columns of a pattern but the first are those before them",
+        place: cu("row_patterns", "(Idx)column;", "(Idx)(column - (k > 0));"),
+        found_by: &[by("spmv/csr", "row_patterns")],
+        case: ROWS,
+    },
+    Fault {
         kind: Kind::OffByOne,
         what: "rows end where the row before ends",
         place: both(

@@ -1,10 +1,12 @@
 //! CSR and CSC: the compressed direction by rows, the other by grouped entries.
 
+use super::choice_by_lengths::DeltaPatterns;
 use super::length_classes::LengthClasses;
 use super::node_blocks::NodeBlocks;
 use super::plan::{Grouped, GroupedAlgorithm, ProductPlan, Traversal};
 use super::row_algorithm::RowAlgorithm;
 use super::row_deltas::{Columns, RowDeltas};
+use super::row_patterns::RowPatterns;
 use super::row_strategy::RowStrategy;
 use super::sliced_columns::SlicedColumns;
 use crate::primitive::raw::{RawCompressed, VectorOperands, along};
@@ -58,8 +60,8 @@ impl<A: Axis, T: Scalar, I: Index, O: Index> SpmvKernel<Compressed<A, T, Device,
 impl Device {
     /// The plan of a product of compressed rows.
     ///
-    /// The algorithm follows from the lengths of the rows (`choice.rs`). In a plan that runs often, columns of 16 bits
-    /// may replace it; else classes of lengths, with a copy of the columns or without.
+    /// The algorithm follows from the lengths of the rows (`choice.rs`). In a plan that runs often, patterns of rows or
+    /// columns of 16 bits may replace it; else classes of lengths, with a copy of the columns or without.
     pub(super) fn plan_rows(
         &self,
         a: RawCompressed<'_>,
@@ -76,6 +78,14 @@ impl Device {
         }
         let (mut preferred, mut reason) = self.choose_row_algorithm(a, &lengths, options)?;
         let patterns = self.patterns_for_deltas(a, &lengths, options, preferred)?;
+        if patterns != DeltaPatterns::None
+            && let Some(found) = RowPatterns::if_few(self, a, &lengths, op, options)?
+        {
+            reason += ", whose columns have few patterns";
+            let table = self.offered::<RowAlgorithm>();
+            let (_, choice) = self.choose("spmv", options, table, (RowAlgorithm::RowPatterns, reason))?;
+            return Ok((choice, RowStrategy::RowPatterns(found)));
+        }
         let columns = RowDeltas::of_patterns(self, a, op, patterns, options.bytes_between_runs)?;
         match columns {
             Columns::Deltas(_) => {

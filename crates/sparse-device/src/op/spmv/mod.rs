@@ -14,6 +14,7 @@
 //! | `sliced_columns` | `sliced_columns` | `csr_spmv_sliced_columns` |
 //! | `delta16` | `row_deltas`, of SELL `sell` | `csr_deltas…` |
 //! | `node_blocks` | `node_blocks` | `csr_spmv_node_blocks` |
+//! | `row_patterns` | `row_patterns` | `csr_spmv_row_patterns` (CUDA) |
 //! | `row_blocks` | `row_blocks` | `csr_spmv_row_blocks` |
 //! | `segmented` | `segmented`, of COO `coo` | `csr_spmv_segmented`, `coo_spmv` |
 //! | `merge_path` | `merge_path` | `csr_spmv_merge` |
@@ -41,6 +42,7 @@ mod plan;
 mod row_algorithm;
 mod row_blocks;
 mod row_deltas;
+mod row_patterns;
 mod row_per_block;
 mod row_strategy;
 mod segmented;

@@ -1,5 +1,6 @@
 //! The algorithms for compressed rows along the stored direction.
 
+use super::row_patterns;
 use crate::op::available_algorithms::Needs;
 use crate::primitive::column_blocks;
 use sparse_core::{Algorithm, algorithms};
@@ -127,6 +128,15 @@ algorithms! {
         )
         .preprocessing("the first column of each block"),
         Needs::Nothing;
+
+        RowPatterns = Algorithm::new(
+            "row_patterns",
+            "CUDA, for plans of 32 calls and more whose rows or lanes are many and alike in length or short, where the \
+             columns of all rows, counted from the number of the row, are one of up to 192 lists of up to 256, and \
+             `node_blocks` is not chosen: stencils, bands and grids that are numbered along their axes",
+        )
+        .preprocessing("a byte for each row, and up to 192 lists of columns"),
+        Needs::File(row_patterns::FILE);
 
         RowPerSubGroup = Algorithm::new("row_per_sub_group", "never: for OpenCL devices with sub-groups"),
         Needs::File(SUB_GROUP_FILE);

@@ -9,6 +9,7 @@ use super::plan::Workspace;
 use super::row_algorithm::{RowAlgorithm, SUB_GROUP_FILE};
 use super::row_blocks::BlockedRows;
 use super::row_deltas::{ColumnPattern, RowDeltas};
+use super::row_patterns::RowPatterns;
 use super::row_per_block::RowPerBlock;
 use super::segmented::Segmented;
 use super::sliced_columns::SlicedColumns;
@@ -48,6 +49,8 @@ pub enum RowStrategy {
     SlicedColumns(SlicedColumns),
     /// Some lanes per node with several unknowns, block by block.
     NodeBlocks(NodeBlocks),
+    /// Some lanes per row, with columns by patterns of rows.
+    RowPatterns(RowPatterns),
     /// One work-group for each tile of the merge of rows and entries.
     MergePath(MergePath),
     /// One warp for each part of neighbouring entries.
@@ -98,6 +101,7 @@ impl RowStrategy {
                 let unknowns = backend.most_unknowns(a)?;
                 Self::NodeBlocks(NodeBlocks::new(backend, a, op, unknowns)?)
             }
+            RowAlgorithm::RowPatterns => Self::RowPatterns(RowPatterns::new(backend, a, lengths, op)?),
             RowAlgorithm::MergePath => Self::MergePath(MergePath::new(backend, a, op)?),
             RowAlgorithm::Segmented => Self::Segmented(Segmented::new(backend, a, op)?),
             RowAlgorithm::ColumnBlocks => Self::ColumnBlocks(ColumnBlocks::for_spmv(backend, a, op)?),
@@ -134,6 +138,7 @@ impl RowStrategy {
             Self::LengthClasses(strategy) => strategy.run(backend, a, operands),
             Self::SlicedColumns(strategy) => strategy.run(backend, a, operands),
             Self::NodeBlocks(strategy) => strategy.run(backend, a, operands),
+            Self::RowPatterns(strategy) => strategy.run(backend, a, operands),
             Self::MergePath(strategy) => strategy.run(backend, a, operands),
             Self::Segmented(strategy) => strategy.run(backend, a, operands),
             Self::ColumnBlocks(strategy) => strategy.spmv(backend, a, operands),
@@ -159,6 +164,7 @@ impl Workspace for RowStrategy {
             Self::LengthClasses(strategy) => strategy.bytes(),
             Self::SlicedColumns(strategy) => strategy.bytes(),
             Self::NodeBlocks(strategy) => strategy.bytes(),
+            Self::RowPatterns(strategy) => strategy.bytes(),
             Self::MergePath(strategy) => strategy.bytes(),
             Self::Segmented(strategy) => strategy.bytes(),
             Self::ColumnBlocks(strategy) => strategy.bytes(),
