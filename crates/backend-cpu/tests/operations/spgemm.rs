@@ -108,6 +108,8 @@ fn selected_rows_agree_with_the_reference() {
         let entries = (0..rows).filter(|i| i % 5 < part).map(|i| (i, i * 7919 % of, -1.0 / (i + 1) as f64));
         Csr::from_triplets(rows, of, entries).unwrap()
     };
+    let twice = Csr::from_triplets(9000, 9000, (0..9000).map(|i| (i / 2 * 2, i, 1.0))).unwrap();
+    check("rows of two entries and of none", &inexact(twice), &b);
     for (rows, part) in [(9000, 5), (20_000, 4), (700, 3), (9000, 1)] {
         check_both_formats("selected rows", &select(rows, 9000, part), &b);
     }
@@ -145,6 +147,40 @@ fn rows_of_few_entries_and_of_few_products_agree_with_the_reference() {
     check_type::<f64>();
     check_type::<c32>();
     check_type::<f16>();
+}
+
+#[test]
+fn rows_of_every_number_of_products_agree_with_the_reference() {
+    fn check_type<T: Scalar>() {
+        let lengths: Vec<_> = (0..210).map(|row| row * 11 % 70).collect();
+        let a = inexact(with_row_lengths::<T>(&lengths, 90, 1).unwrap());
+        // Few rows of few products, so that neighbours have more and less than half a vector.
+        let lengths: Vec<_> = (0..300).map(|row| row * 5 % 13).collect();
+        let short = inexact(with_row_lengths::<T>(&lengths, 90, 2).unwrap());
+        let lengths: Vec<_> = (0..90).map(|row| row % 6).collect();
+        for columns in [6, 30, 70_000] {
+            let others = [
+                uniform(90, columns, 1, 3).unwrap(),
+                uniform(90, columns, 5, 4).unwrap(),
+                with_row_lengths(&lengths, columns, 5).unwrap(),
+            ];
+            for b in others.map(inexact) {
+                check("products", &a, &b);
+                check("few products", &short, &b);
+            }
+        }
+        // The last columns that keys number, and more of them.
+        for columns in [1 << 26, (1 << 26) + 1] {
+            let entries = (0..90).flat_map(|i| [(i, columns - 1 - i % 7, T::ONE), (i, i % 3, T::ONE)]);
+            let b = inexact(Csr::from_triplets(90, columns, entries).unwrap());
+            let expected = contents(&product(&Reference, &a, &b, None).unwrap());
+            for cpu in backends() {
+                assert!(contents(&Operations::spgemm(cpu, &a, &b).unwrap()) == expected, "{:?}", cpu.simd());
+            }
+        }
+    }
+    check_type::<f32>();
+    check_type::<f64>();
 }
 
 /// A·B of the arrays of both, without a plan.

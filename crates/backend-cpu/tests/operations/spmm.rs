@@ -102,6 +102,17 @@ fn check_all_formats<T: Scalar>(cases: Vec<(String, Csr<T>)>, columns: usize) {
 }
 
 #[test]
+fn rows_without_entries_between_others_agree_with_the_reference() {
+    for every in [2, 5] {
+        let lengths: Vec<_> = (0..3000).map(|row| if row % every == 0 { 1 + row % 2 } else { 0 }).collect();
+        for columns in [1, 2, 7, 8, 16, 17, 33] {
+            check("empty rows", &with_row_lengths::<f32>(&lengths, 500, 1).unwrap(), columns);
+            check("empty rows", &with_row_lengths::<f64>(&lengths, 500, 1).unwrap(), columns);
+        }
+    }
+}
+
+#[test]
 fn sums_of_a_long_row_are_not_rounded_to_half_precision_between_entries() {
     let (rows, length) = (4000, 3000);
     let offsets: Vec<i32> = (0..=rows).map(|row| if row > 7 { length } else { 0 }).collect();

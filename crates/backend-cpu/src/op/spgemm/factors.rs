@@ -90,6 +90,8 @@ pub(super) struct Factors<'a, I, O> {
     pub(super) right: Pattern<'a, I, O>,
     /// True if rows of the right factor are to be prefetched.
     fetches: bool,
+    /// The entries of each row of the right factor, if these are known to be equally long.
+    right_length: Option<usize>,
 }
 
 /// Rows of the left factor that are looked at for whether neighbours multiply neighbours.
@@ -100,7 +102,26 @@ const NEAR: usize = 16;
 
 impl<'a, I: Index, O: Index> Factors<'a, I, O> {
     pub(super) fn new(left: Pattern<'a, I, O>, right: Pattern<'a, I, O>) -> Self {
-        Self { left, right, fetches: !left.first_columns_stay_near() }
+        Self { left, right, fetches: !left.first_columns_stay_near(), right_length: None }
+    }
+
+    /// The factors, for which it is known whether rows of the right one are equally long.
+    pub(super) fn with_right_length(self, cpu: &Cpu) -> Self {
+        let (offsets, rows) = (self.right.offsets, self.right.major());
+        let length = self.right.indices.len().checked_div(rows).unwrap_or(0);
+        let have_length = |rows: Range<usize>| {
+            rows.into_iter().all(|row| offsets[row + 1].as_usize() == (row + 1) * length)
+        };
+        let are_alike = self.right.indices.len() == rows * length
+            && cpu.map(rows, chunks(rows, COUNTED_ROWS), have_length).into_iter().all(|alike| alike);
+        Self { right_length: are_alike.then_some(length), ..self }
+    }
+
+    /// The entries of each row of the right factor, if these are known to be equally long.
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    pub(super) fn right_length(self) -> Option<usize> {
+        self.right_length
     }
 
     /// The rows of the right factor whose entries are multiplied in a row of C.
@@ -144,7 +165,11 @@ impl<'a, I: Index, O: Index> Factors<'a, I, O> {
     }
 
     /// The number of products in a row of C.
+    #[inline(always)]
     pub(super) fn products(self, row: usize) -> usize {
+        if let Some(length) = self.right_length {
+            return length * self.left.range(row).len();
+        }
         self.left.row(row).iter().map(|k| self.right.range(k.as_usize()).len()).sum()
     }
 

@@ -36,8 +36,8 @@ pub(super) struct GrowingProduct<T, I, O> {
     values: Vec<T>,
 }
 
-/// Computes some rows.
-pub(super) type MultiplyPart<'a, T, I> = dyn Fn(Range<usize>, &mut PartProduct<T, I>) + Sync + 'a;
+/// Computes the rows of a part, given its number.
+pub(super) type MultiplyPart<'a, T, I> = dyn Fn(usize, &mut PartProduct<T, I>) + Sync + 'a;
 
 impl<T: Scalar, I: Index, O: Index> GrowingProduct<T, I, O> {
     /// C with `rows` rows, none of which is computed yet.
@@ -98,7 +98,7 @@ impl<T: Scalar, I: Index, O: Index> GrowingProduct<T, I, O> {
         let products: usize = parts.counts[round.clone()].iter().map(|part| part.products).sum();
         cpu.for_each_index(products / PRODUCTS_PER_ELEMENT, round.len(), &|k| {
             let (part, mut product): (_, PartProduct<T, I>) = (round.start + k, buffers.take());
-            multiply(parts.rows[part].clone(), &mut product);
+            multiply(part, &mut product);
             let ready = finished.lock().unwrap_or_else(PoisonError::into_inner).add(part, product);
             for (part, start, product) in ready {
                 // SAFETY: every part is copied once, to its rows and behind all parts before it.

@@ -13,6 +13,9 @@
 //! With a mask, whose pattern is that of C, each product or each column of the mask is searched for among the others,
 //! whichever are fewer.
 //!
+//! A product of one call has more methods for rows of few products (`once`), with AVX-512 a sorting network for up to 64
+//! of them (`expand_sort_avx512`).
+//!
 //! Rows that repeat the row before, shifted by one column, as in stencils and bands, are copied instead of found.
 //!
 //! Gustavson: Two fast algorithms for sparse matrices: multiplication and permuted transposition. ACM TOMS 1978.
@@ -23,6 +26,8 @@ mod column_set;
 #[cfg(target_arch = "x86_64")]
 mod column_set_x86;
 mod diagonal;
+#[cfg(target_arch = "x86_64")]
+mod expand_sort_avx512;
 mod factors;
 mod growing;
 mod hash;
@@ -31,6 +36,8 @@ mod near_rows;
 mod numeric;
 pub(super) mod once;
 mod pool;
+#[cfg(target_arch = "x86_64")]
+mod product_vectors_avx512;
 mod ranked;
 #[cfg(target_arch = "x86_64")]
 mod ranked_avx512;
@@ -39,6 +46,8 @@ mod selection;
 #[cfg(target_arch = "x86_64")]
 mod short_rows_avx512;
 mod slots;
+#[cfg(target_arch = "x86_64")]
+mod sorted_keys_avx512;
 mod symbolic;
 mod thresholds;
 

@@ -1,6 +1,8 @@
 //! A row of C of a product in one pass, found and summed by the method that suits its products.
 
 use super::column_set::ColumnSet;
+#[cfg(target_arch = "x86_64")]
+use super::expand_sort_avx512::Expanded;
 use super::near_rows::{NearSums, are_near};
 use super::numeric::{self, Operands, SumRows, zeros};
 use super::ranked::RANKED;
@@ -15,6 +17,8 @@ pub(super) struct Workspace<Acc, I> {
     search: symbolic::Workspace<I>,
     pub(super) sums: numeric::Workspace<Acc, I>,
     near: NearSums<Acc>,
+    #[cfg(target_arch = "x86_64")]
+    pub(super) expanded: Expanded<Acc>,
     /// The products of a row, for sums of those of one column.
     products: Vec<Acc>,
     /// The position in its row of C of each product, of rows that repeat the row before.
@@ -29,6 +33,8 @@ impl<Acc, I> Default for Workspace<Acc, I> {
             search: Default::default(),
             sums: Default::default(),
             near: Default::default(),
+            #[cfg(target_arch = "x86_64")]
+            expanded: Default::default(),
             products: vec![],
             slots: vec![],
             positions: vec![],

@@ -3,9 +3,11 @@
 
 use super::numeric::Operands;
 use crate::Cpu;
-use crate::primitive::fill::Arrays;
+use crate::parallel::CHUNK;
+use crate::primitive::fill::{Arrays, zeroed};
 use sparse_core::{Index, Result, Scalar};
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The product if no row of the left factor has more than one entry, most have one, and the right one has its rows in
 /// order; `None` otherwise.
@@ -15,12 +17,23 @@ pub(super) fn multiply<T: Scalar, I: Index, O: Index>(
 ) -> Result<Option<Arrays<T, I, O>>> {
     let (left, right) = (operands.factors.left, operands.factors.right);
     let (rows, entries) = (left.major(), left.indices.len());
-    let selects = |row: usize| left.range(row).len() <= 1;
-    if entries > rows || 2 * entries < rows || !right.is_canonical() || !(0..rows).all(selects) {
+    if entries > rows || 2 * entries < rows || !right.is_canonical() {
         return Ok(None);
     }
-    let length = |row: usize| left.row(row).first().map_or(0, |k| right.range(k.as_usize()).len());
-    let lengths: Vec<usize> = (0..rows).map(length).collect();
+    let selects = AtomicBool::new(true);
+    let mut lengths = zeroed::<usize>(rows);
+    cpu.for_chunks(&mut lengths, CHUNK, |first, lengths| {
+        for (row, length) in (first..).zip(lengths) {
+            match left.row(row) {
+                [] => {}
+                [k] => *length = right.range(k.as_usize()).len(),
+                _ => return selects.store(false, Ordering::Relaxed),
+            }
+        }
+    });
+    if !selects.into_inner() {
+        return Ok(None);
+    }
     cpu.fill_rows(&lengths, |rows: Range<usize>, mut columns: &mut [I], mut values: &mut [T]| {
         for entry in left.range_of(&rows) {
             let (x, row_columns, factors) = operands.factor(entry);

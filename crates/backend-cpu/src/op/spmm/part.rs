@@ -2,6 +2,7 @@
 
 use super::rows::Rows;
 use super::thresholds::SpmmThresholds;
+use crate::primitive::filled_rows::are_often_empty;
 use std::ops::Range;
 
 /// The rows of a task.
@@ -11,7 +12,7 @@ pub(super) struct Part {
     /// The rows of each group, where the values are stored row by row; none where most rows would be groups of their
     /// own.
     pub(super) groups: Vec<Range<usize>>,
-    /// The rows with entries, if they are few; others have sums of zero.
+    /// The rows with entries, if a quarter have none; others have sums of zero.
     filled: Option<Vec<u32>>,
 }
 
@@ -19,10 +20,8 @@ impl Part {
     /// Some rows.
     pub(super) fn new<R: Rows>(rows: &R, range: Range<usize>) -> Self {
         let entries: usize = range.clone().map(|row| rows.entries(row).len()).sum();
-        // Rows with entries are at most as many as these.
-        let may_be_empty = entries * SpmmThresholds::CPU.empty_rows_of_filled <= range.len()
-            && range.end <= u32::MAX as usize;
-        let filled = may_be_empty.then(|| {
+        let skips_rows = are_often_empty(range.len(), entries) && range.end <= u32::MAX as usize;
+        let filled = skips_rows.then(|| {
             let filled = range.clone().filter(|&row| !rows.entries(row).is_empty());
             filled.map(|row| row as u32).collect()
         });
@@ -41,7 +40,13 @@ impl Part {
 
     /// The same part with all of its rows, for sums of zero, too.
     pub(super) fn with_empty_rows(&self) -> Self {
-        Self { filled: None, ..self.clone() }
+        Self { rows: self.rows.clone(), groups: self.groups.clone(), filled: None }
+    }
+
+    /// True if most rows have no entries.
+    pub(super) fn is_nearly_empty(&self) -> bool {
+        let filled = self.filled.as_ref().map_or(self.rows.len(), Vec::len);
+        filled * SpmmThresholds::CPU.empty_rows_of_filled <= self.rows.len()
     }
 
     /// True if [`summed_rows`](Self::summed_rows) leaves out rows without entries.
@@ -78,15 +83,17 @@ mod tests {
     }
 
     #[test]
-    fn rows_without_entries_are_skipped_where_most_are_empty() {
+    fn rows_without_entries_are_skipped_where_many_are_empty() {
         let offsets: Vec<i32> =
             (0..=100).map(|row| if row > 40 { 3 } else { 0 } + i32::from(row > 90)).collect();
         let part = part_of(&offsets);
-        assert!(part.skips_empty_rows());
+        assert!(part.skips_empty_rows() && part.is_nearly_empty());
         assert!(part.summed_rows().eq([40, 90]));
         assert!(part.with_empty_rows().summed_rows().eq(0..100));
         let half: Vec<i32> = (0..=100).map(|row| row / 2).collect();
-        assert!(!part_of(&half).skips_empty_rows());
-        assert!(part_of(&half).summed_rows().eq(0..100));
+        assert!(part_of(&half).skips_empty_rows() && !part_of(&half).is_nearly_empty());
+        let filled: Vec<i32> = (0..=100).map(|row| 4 * row / 5).collect();
+        assert!(!part_of(&filled).skips_empty_rows());
+        assert!(part_of(&filled).summed_rows().eq(0..100));
     }
 }

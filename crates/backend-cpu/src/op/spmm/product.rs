@@ -120,8 +120,11 @@ impl<R: Rows> Vectorize for PartSums<'_, R> {
     fn run<S: Isa>(self) {
         let Self { product, part } = self;
         let Product { rows, b, op, .. } = product;
+        // Longer rows of C take longer to be written twice than to be passed.
+        let is_short = b.columns * size_of::<R::Scalar>() <= LINE;
+        let skips = part.skips_empty_rows() && (is_short || part.is_nearly_empty());
         let all_rows;
-        let part = if part.skips_empty_rows() && !product.fill(part.rows.clone()) {
+        let part = if part.skips_empty_rows() && !(skips && product.fill(part.rows.clone())) {
             all_rows = part.with_empty_rows();
             &all_rows
         } else {

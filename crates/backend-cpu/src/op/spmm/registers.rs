@@ -98,7 +98,7 @@ pub(super) unsafe fn sums<S: Isa, R: Rows>(
         } else if const { is::<S, R::Scalar>(Simd::Avx2, DType::F32) } {
             match left {
                 64.. => fused_f32s::<8, R>(rows, part, b, first, sink),
-                32.. => fused_f32s::<4, R>(rows, part, b, first, sink),
+                32.. => take!(avx2_fused_f32s, 4, chains 2, rows 1, full true),
                 16.. => take!(avx2_f32s, 2, chains 1, rows 2, full true),
                 8.. => take!(avx2_f32s, 1, chains 1, rows 4, full true),
                 4 => take!(avx2_half_f32s, 1, chains 1, rows 4, full true),

@@ -104,6 +104,10 @@ whole_blocks!(rounded_f64s, f64, lanes 4,
     [_mm256_setzero_pd, _mm256_set1_pd, _mm256_loadu_pd, add_rounded_f64s, _mm256_add_pd, _mm256_mul_pd,
      _mm256_storeu_pd, _mm256_castpd_si256]);
 
+block!(avx2_fused_f32s, row row_of_avx2_fused_f32s, group group_of_avx2_fused_f32s, f32, 8 of f32, vector __m256,
+    mask lanes_of_8_f32s as __m256i, features "avx2,fma", stream HalfStream of 32,
+    [_mm256_setzero_ps, _mm256_set1_ps, _mm256_loadu_ps, load_8_f32s, _mm256_fmadd_ps, _mm256_add_ps, _mm256_mul_ps,
+     _mm256_storeu_ps, store_8_f32s, _mm256_castps_si256]);
 block!(avx2_f64s, row row_of_avx2_f64s, group group_of_avx2_f64s, f64, 4 of f64, vector __m256d,
     mask lanes_of_4_f64s as __m256i, features "avx2,fma", stream HalfStream of 32,
     [_mm256_setzero_pd, _mm256_set1_pd, _mm256_loadu_pd, load_4_f64s, add_rounded_f64s, _mm256_add_pd, _mm256_mul_pd,
