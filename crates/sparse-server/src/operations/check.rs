@@ -108,6 +108,12 @@ pub(super) fn select(call: &Call<'_>) -> Result<(), Problem> {
     Ok(())
 }
 
+/// A square matrix.
+pub(super) fn square(call: &Call<'_>) -> Result<(), Problem> {
+    check_single(call.a)?;
+    check_square(call.a)
+}
+
 /// One matrix of a batch.
 pub(super) fn member(call: &Call<'_>) -> Result<(), Problem> {
     let (index, members) = (call.parameters.required::<usize>("index")?, call.a.members());
@@ -180,7 +186,7 @@ pub(super) fn triangular_solve(call: &Call<'_>) -> Result<(), Problem> {
 }
 
 /// The second matrix, of the type of the first.
-fn check_other<'a>(call: &'a Call<'_>) -> Result<&'a Matrix, Problem> {
+pub(super) fn check_other<'a>(call: &'a Call<'_>) -> Result<&'a Matrix, Problem> {
     let (a, b) = (call.a, call.other()?);
     check_single(a)?;
     check_single(b)?;
@@ -211,7 +217,7 @@ fn check_square(a: &Matrix) -> Result<(), Problem> {
 }
 
 /// Fails for a body whose number of rows is not the one that is needed.
-fn check_rows(call: &Call<'_>, needed: usize) -> Result<(), Problem> {
+pub(super) fn check_rows(call: &Call<'_>, needed: usize) -> Result<(), Problem> {
     let found = call.operand()?.values.nrows();
     if found == needed {
         return Ok(());
@@ -221,7 +227,7 @@ fn check_rows(call: &Call<'_>, needed: usize) -> Result<(), Problem> {
 }
 
 /// Fails for a batch as one matrix.
-fn check_single(a: &Matrix) -> Result<(), Problem> {
+pub(super) fn check_single(a: &Matrix) -> Result<(), Problem> {
     match a.members() {
         None => Ok(()),
         Some(_) => Err(Problem::unprocessable(
@@ -313,6 +319,9 @@ mod tests {
             "member" => &["", "index=0", "index=1", "index=2", "index=x"],
             "diagonal" => &["", "k=-1", "k=100", "k=x"],
             "reduce" => &["", "by=max", "each=column&by=mean", "by=variance", "each=x", "by=x"],
+            "spmm_reduce" => &["", "by=sum", "by=mean", "by=min", "by=max", "by=x"],
+            "scale_lines" | "softmax" => &["", "each=column", "each=x"],
+            "map" => &["", "by=abs", "by=log1p", "by=exp"],
             "norm" => &["", "ord=1", "ord=inf", "ord=2"],
             "spy" => &["", "size=0", "size=3", "size=513"],
             "solve" => &[

@@ -3,6 +3,8 @@
 //! Requests for them are handled in [`crate::operation_requests`].
 
 mod check;
+mod combine;
+mod graph_learning;
 mod members;
 mod operand;
 mod predict;
@@ -10,6 +12,7 @@ mod run;
 mod spy_plot;
 mod table;
 mod traffic;
+mod values;
 
 use crate::execution::task::Task;
 use crate::problem::Problem;
@@ -154,7 +157,7 @@ impl Operation {
 
     /// True if requests on one matrix that wait at the same time are computed together.
     pub(crate) fn is_merged(&self) -> bool {
-        self.operand == Operand::Vector
+        self.name == "spmv"
     }
 
     /// True if the result for this matrix is a batch.

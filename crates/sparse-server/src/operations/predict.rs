@@ -26,7 +26,7 @@ fn array_bytes(call: &Call<'_>, rows: usize, cols: usize) -> u64 {
 }
 
 /// Bytes of a double for each row and column.
-fn lines_bytes(call: &Call<'_>) -> u64 {
+pub(super) fn lines_bytes(call: &Call<'_>) -> u64 {
     let lines = (call.a.nrows() as u64).saturating_add(call.a.ncols() as u64);
     lines.saturating_mul(size_of::<c64>() as u64)
 }
@@ -44,7 +44,7 @@ fn entry_bytes(call: &Call<'_>) -> u64 {
 }
 
 /// Bytes of a copy of the entries with the widest values and indices.
-fn copied_entry_bytes(call: &Call<'_>) -> u64 {
+pub(super) fn copied_entry_bytes(call: &Call<'_>) -> u64 {
     (call.a.nnz() as u64).saturating_mul((size_of::<c64>() + size_of::<i64>()) as u64)
 }
 
@@ -96,6 +96,13 @@ pub(super) fn union(call: &Call<'_>) -> Result<Needed, Problem> {
     }
     let workspace = both.saturating_add(converted_bytes(call)?);
     Ok(Needed { result: both.saturating_add(lines_bytes(call)), workspace })
+}
+
+/// A transpose, and its sum with A.
+pub(super) fn symmetrized(call: &Call<'_>) -> Result<Needed, Problem> {
+    let Needed { result, workspace } = union(&Call { other: Some(call.a), ..*call })?;
+    let transposed = copy(call)?.total();
+    Ok(Needed { result, workspace: workspace.saturating_add(transposed.saturating_mul(2)) })
 }
 
 /// The entries of the selected rows, as often as the most frequent column is repeated, the lists, and their positions.

@@ -44,12 +44,12 @@ pub(crate) fn are_columns_independent(device: &Device, members: Option<usize>) -
 
 /// True for columns without elements, of which an array of a few bytes may have very many, so that they are not
 /// visited.
-fn has_no_rows(x: &Columns) -> bool {
+pub(super) fn has_no_rows(x: &Columns) -> bool {
     x.values.nrows() == 0
 }
 
 /// A result with as many columns as `x`, without elements.
-fn empty_columns(call: &Call<'_>, x: &Columns) -> Result<Answer, Problem> {
+pub(super) fn empty_columns(call: &Call<'_>, x: &Columns) -> Result<Answer, Problem> {
     let y = DenseMatrix::zeros(call.a.device(), call.a.dtype(), 0, x.values.ncols(), Order::ColMajor)?;
     Ok(answer(y, x.is_vector()))
 }

@@ -9,6 +9,7 @@ mod durability;
 mod http;
 mod matrices;
 mod members;
+mod operations;
 mod programs;
 mod requests;
 #[path = "../common/tls.rs"]
