@@ -2,10 +2,12 @@
 
 use crate::aliases::Aliases;
 use crate::config::Config;
+use crate::connection::guarded_body::guarded;
 use crate::connection::unread_body;
 use crate::device_state::DeviceState;
 use crate::error::StartError;
 use crate::limits::rate::Rates;
+use crate::limits::shared_capacity::{CapacityPermit, SharedCapacity};
 #[cfg(unix)]
 use crate::local_files::descriptors::Descriptors;
 #[cfg(unix)]
@@ -49,6 +51,8 @@ pub(crate) struct Shared {
     token_file: Option<PathBuf>,
     tokens: RwLock<Option<Tokens>>,
     rates: Rates,
+    /// The requests of each tenant that are in flight, where there are several tenants: each has a connection.
+    in_flight: Option<Arc<SharedCapacity<String>>>,
     pub(crate) aliases: Arc<Aliases>,
     /// A permit for each thread that compresses answers.
     pub(crate) encoders: Arc<Semaphore>,
@@ -117,6 +121,7 @@ impl FrontEnd {
             token_file: config.tokens.clone(),
             tokens: RwLock::default(),
             rates: Rates::new(config.limits.tenant_rate),
+            in_flight: config.tokens.is_some().then(|| SharedCapacity::new(config.limits.connections)),
             aliases: Aliases::open(&config.data, config.limits.longest_request())?,
             encoders: Arc::new(Semaphore::new(available_parallelism().map_or(1, usize::from))),
             listed: Requests::new(config.limits.slow_time),
@@ -203,6 +208,17 @@ impl FrontEnd {
         }
     }
 
+    /// Counts a request as one in flight; 429 if its tenant would have more of them than are left for others.
+    fn admit(&self, tenant: &str) -> Result<Option<CapacityPermit<String>>, Problem> {
+        let Some(in_flight) = &self.in_flight else { return Ok(None) };
+        let refused = || {
+            Problem::busy(
+                "you have as many requests in flight as you may have now: let some end before the next ones",
+            )
+        };
+        in_flight.take(&tenant.to_owned(), 1).map(Some).ok_or_else(refused)
+    }
+
     /// True if requests need a token.
     pub(crate) fn asks_for_tokens(&self) -> bool {
         self.token_file.is_some()
@@ -241,10 +257,12 @@ pub(crate) async fn authorize(
     let entry = is_recorded.then(|| front_end.audit.begin(&subject, &identity, &request));
     let mut listed = (!waits(&request)).then(|| front_end.listed.begin(subject));
     let counted = allowed.and_then(|()| front_end.rates.count(&identity.tenant, Instant::now()));
-    let response = match counted {
-        Ok(()) => {
+    let response = match counted.and_then(|()| front_end.admit(&identity.tenant)) {
+        Ok(admitted) => {
             request.extensions_mut().insert(identity);
-            front_end.answer(next.run(request)).await
+            let response = front_end.answer(next.run(request)).await;
+            // A client may take its time to read.
+            if let Some(admitted) = admitted { guarded(response, admitted) } else { response }
         }
         Err(problem) => problem.into_response(),
     };

@@ -3,6 +3,7 @@
 use crate::config::Config;
 use crate::connection::layered::Layered;
 use crate::connection::lingering::{Lingering, Unfinished};
+use crate::connection::peers::{PeerPermit, Peers};
 use crate::connection::slow_clients::Trickle;
 use crate::connection::write_timeout::WriteTimeout;
 use crate::device_state::DeviceState;
@@ -38,7 +39,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 #[cfg(unix)]
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
@@ -209,6 +210,7 @@ impl Server {
         let limits = &self.config.limits;
         let (header_time, idle_time, least_rate) = (limits.header_time, limits.idle_time, limits.least_rate);
         let permits = Arc::new(Semaphore::new(limits.connections));
+        let peers = Peers::new(limits.connections);
         let router = routes::router(&self.front_end);
         #[cfg(feature = "otel")]
         let router = Traces::watch(self.traces.as_ref(), router);
@@ -217,7 +219,7 @@ impl Server {
             let permit = permits.clone();
             let stream = tokio::select! {
                 () = &mut stop => break,
-                accepted = accept(&self.listener, permit) => accepted,
+                accepted = accept(&self.listener, &peers, permit) => accepted,
             };
             let Some((stream, permit)) = stream else { continue };
             let (router, watcher) = (router.clone(), connections.watcher());
@@ -266,16 +268,25 @@ async fn finish(front_end: &FrontEnd, connections: GracefulShutdown, drain_time:
     }
 }
 
-type Permit = tokio::sync::OwnedSemaphorePermit;
+/// The right to one connection, of all and of those of its peer.
+type Permit = (OwnedSemaphorePermit, Option<PeerPermit>);
 
-/// The next connection, once one more may be open.
-async fn accept(listener: &TcpListener, permits: Arc<Semaphore>) -> Option<(TcpStream, Permit)> {
+/// The next connection, once one more may be open; none if its peer has as many as it may have.
+async fn accept(
+    listener: &TcpListener,
+    peers: &Peers,
+    permits: Arc<Semaphore>,
+) -> Option<(TcpStream, Permit)> {
     let permit = permits.acquire_owned().await.ok()?;
     match listener.accept().await {
-        Ok((stream, _)) => {
+        Ok((stream, address)) => {
+            let Ok(of_peer) = peers.admit(address.ip()) else {
+                tracing::debug!("{} has too many connections: one more is closed", address.ip());
+                return None;
+            };
             // Without it answers only come later.
             let _ = stream.set_nodelay(true);
-            Some((stream, permit))
+            Some((stream, (permit, of_peer)))
         }
         Err(error) => {
             tracing::warn!("accepting a connection: {error}");

@@ -93,11 +93,11 @@ pub(crate) async fn upload(
     // What would be refused after the body is refused before it.
     drop(state.threads.admit(&identity.tenant)?);
     state.store.check_conditions(&identity.tenant, &name, &options)?;
-    let reception =
-        Reception { kind, encoding, limit: limits.upload_bytes, limits, folder: state.store.disk.uploads() };
+    let (folder, tenant) = (state.store.disk.uploads(), &*identity.tenant);
+    let reception = Reception { kind, encoding, limit: limits.upload_bytes, limits, folder, tenant };
     let received = match is_on_device {
         true => Upload::OnDevice(Box::new(DeviceCsr::receive(body, limits).await?)),
-        false => reception.receive_matrix(body, &state.store, &identity.tenant).await?,
+        false => reception.receive_matrix(body, &state.store).await?,
     };
     let caller = caller(&state);
     let (store, task, tenant) = (state.store.clone(), caller.task.clone(), identity.tenant.clone());

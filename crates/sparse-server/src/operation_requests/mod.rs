@@ -60,8 +60,8 @@ pub(crate) async fn run(
     let body = match operation.operand {
         Operand::None => None,
         _ => {
-            let body = request.hashed(body);
-            Some(request.task.within(receive_operand(&state, operation.name, &headers, body)).await??)
+            let (body, who) = (request.hashed(body), (&*identity.tenant, operation.name));
+            Some(request.task.within(receive_operand(&state, who, &headers, body)).await??)
         }
     };
     let pending = PendingOperation { operation, request, object, other, body, parameters };

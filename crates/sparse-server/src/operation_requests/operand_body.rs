@@ -18,7 +18,7 @@ use std::path::Path;
 /// Receives the array that `who` takes.
 pub(crate) async fn receive_operand(
     state: &DeviceState,
-    who: &str,
+    (tenant, who): (&str, &str),
     headers: &HeaderMap,
     body: Body,
 ) -> Result<ArrayBody, Problem> {
@@ -26,13 +26,14 @@ pub(crate) async fn receive_operand(
     if is_on_device(headers) {
         return ArrayBody::on_device(body, limits).await;
     }
-    array_reception((limits, state.store.disk.uploads()), who, headers)?.receive_array(body).await
+    let folder = state.store.disk.uploads();
+    array_reception((limits, folder), (tenant, who), headers)?.receive_array(body).await
 }
 
 /// The reception of the `.npy` body that `who` takes, in a folder if it is large.
 pub(crate) fn array_reception<'a>(
     (limits, folder): (&'a Limits, &'a Path),
-    who: &str,
+    (tenant, who): (&'a str, &str),
     headers: &HeaderMap,
 ) -> Result<Reception<'a>, Problem> {
     if !kind_of(headers).is_ok_and(|kind| kind == FileKind::Npy) {
@@ -41,7 +42,7 @@ pub(crate) fn array_reception<'a>(
     }
     let encoding = check_headers(headers, limits.operand_bytes)?;
     let (kind, limit) = (FileKind::Npy, limits.operand_bytes);
-    Ok(Reception { kind, encoding, limit, limits, folder })
+    Ok(Reception { kind, encoding, limit, limits, folder, tenant })
 }
 
 /// The array of a body that an operation takes, in this type or, without one, in its own.

@@ -140,9 +140,9 @@ pub(crate) async fn receive_copy(
     let (name, version) = (parameters.required::<String>("name")?, parameters.required("version")?);
     let format: String = parameters.required("format")?;
     let (limits, folder) = (&state.config.limits, state.store.disk.uploads());
-    let kind = FileKind::Npz;
-    let reception = Reception { kind, encoding: Encoding::Identity, limit: u64::MAX, limits, folder };
-    let received = reception.receive_matrix(body, &state.store, &identity.tenant).await?;
+    let (kind, encoding, tenant) = (FileKind::Npz, Encoding::Identity, &*identity.tenant);
+    let reception = Reception { kind, encoding, limit: u64::MAX, limits, folder, tenant };
+    let received = reception.receive_matrix(body, &state.store).await?;
     let (store, tenant) = (state.store.clone(), identity.tenant.clone());
     let caller = StopOnDrop::new(limits.operation_time);
     let task = caller.task.clone();

@@ -70,7 +70,8 @@ impl DeviceWorkers {
             return Err(Problem::unprocessable(detail));
         }
         matrix.check_there()?;
-        let reception = array_reception((&self.limits, &self.bodies), operation.name, &head.headers)?;
+        let reception =
+            array_reception((&self.limits, &self.bodies), (&identity.tenant, operation.name), &head.headers)?;
         let received = reception.receive_inflated(body).await?;
         let npy::Layout { shape, order, .. } = received.layout()?;
         operation.operand.check(operation.name, &shape, MemberSelection::Whole)?;

@@ -71,7 +71,7 @@ impl DeviceWorkers {
             // Few bytes may be those of a file that is larger than all memory, and fits nowhere.
             _ => limits.upload_bytes.min(self.memory.saturating_mul(self.workers.len() as u64)),
         };
-        let reception = Reception { kind: FileKind::Npz, encoding, limit, limits, folder };
+        let reception = Reception { kind: FileKind::Npz, encoding, limit, limits, folder, tenant: &tenant };
         let received = reception.receive_inflated(body).await?;
         let bodies = self.bodies.clone();
         let file = spawn_blocking(move || received.into_file(&bodies, FileKind::Npz));

@@ -63,8 +63,8 @@ pub(crate) async fn run(
     let takes_body = steps.iter().any(|step| matches!(step.operand, Some(ArraySource::Body)));
     let body = match takes_body {
         true => {
-            let body = request.hashed(body);
-            Some(request.task.within(receive_operand(&state, "the program", &headers, body)).await??)
+            let (body, who) = (request.hashed(body), (&*tenant, "the program"));
+            Some(request.task.within(receive_operand(&state, who, &headers, body)).await??)
         }
         false => None,
     };

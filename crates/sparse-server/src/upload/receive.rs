@@ -36,6 +36,8 @@ pub(crate) struct Reception<'a> {
     pub(crate) limits: &'a Limits,
     /// The folder of files.
     pub(crate) folder: &'a Path,
+    /// The tenant whose buffers it takes.
+    pub(crate) tenant: &'a str,
 }
 
 /// A sink that takes a part, which comes back empty.
@@ -64,17 +66,13 @@ impl Reception<'_> {
     /// Receives a matrix, which is decoded as it comes where that can be: then neither the body nor a dense array is in
     /// memory or on disk. Memory is reserved as it is needed; what is refused is received and discarded to its end, so
     /// that its client reads the answer. One that is compressed stays so.
-    pub(crate) async fn receive_matrix(
-        &self,
-        body: Body,
-        store: &Arc<Store>,
-        tenant: &str,
-    ) -> Result<Upload, Problem> {
+    pub(crate) async fn receive_matrix(&self, body: Body, store: &Arc<Store>) -> Result<Upload, Problem> {
         if self.encoding != Encoding::Identity {
             let received = self.receive_as_is(body).await?;
             return Ok(Upload::Compressed(Box::new(self.compressed(received))));
         }
-        self.receive_to(body, |first| Sink::for_matrix(self.kind, first, (store, tenant), self.folder)).await
+        self.receive_to(body, |first| Sink::for_matrix(self.kind, first, (store, self.tenant), self.folder))
+            .await
     }
 
     /// Receives a body and inflates it, without a worker but no longer than its request may take.
@@ -113,9 +111,10 @@ impl Reception<'_> {
             Incoming { body, received: 0, limit: self.limit, started: Instant::now(), limits: self.limits };
         let claimed = incoming.body.size_hint().exact().and_then(|bytes| usize::try_from(bytes).ok());
         let limit = claimed.map_or(IN_MEMORY, |bytes| bytes.min(IN_MEMORY));
-        let mut progress = Progress::Memory(BodyBuffer::new(limit));
+        let tenant: Arc<str> = self.tenant.into();
+        let mut progress = Progress::Memory(BodyBuffer::new(limit, &tenant));
         while let Some(data) = incoming.next().await? {
-            progress = match progress.take(data, &open).await {
+            progress = match progress.take(data, &tenant, &open).await {
                 Ok(progress) => progress,
                 Err(problem) => {
                     incoming.discard_rest().await;
@@ -132,6 +131,7 @@ impl Progress {
     async fn take(
         self,
         mut data: Bytes,
+        tenant: &Arc<str>,
         open: impl Fn(&[u8]) -> Result<Sink, Problem>,
     ) -> Result<Self, Problem> {
         Ok(match self {
@@ -148,7 +148,7 @@ impl Progress {
                         let decoding = pushed(decoding, Bytes::from_owner(first)).await?;
                         Self::Copying(copied(decoding, data).await?)
                     }
-                    sink => Self::Writing(write(sink, first, data), BodyBuffer::new(PART)),
+                    sink => Self::Writing(write(sink, first, data), BodyBuffer::new(PART, tenant)),
                 }
             }
             Self::Copying(decoding) => Self::Copying(copied(decoding, data).await?),

@@ -6,6 +6,7 @@ mod access;
 mod common;
 mod compression;
 mod durability;
+mod fairness;
 mod http;
 mod matrices;
 mod members;

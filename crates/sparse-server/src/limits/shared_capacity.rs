@@ -1,0 +1,106 @@
+//! A capacity that several users have together, of which none takes all.
+
+use crate::lock::lock;
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::sync::{Arc, Mutex};
+
+/// A capacity of which a user may take no more than is left after that: one alone has half of it at most, and while it
+/// does, a second one a quarter. So others always find some.
+#[derive(Debug)]
+pub(crate) struct SharedCapacity<K> {
+    capacity: usize,
+    taken: Mutex<Taken<K>>,
+}
+
+#[derive(Debug)]
+struct Taken<K> {
+    all: usize,
+    by_user: HashMap<K, usize>,
+}
+
+/// The right to a part of the capacity, which is given back when this is dropped.
+#[derive(Debug)]
+pub(crate) struct CapacityPermit<K: Eq + Hash> {
+    capacity: Arc<SharedCapacity<K>>,
+    user: K,
+    amount: usize,
+}
+
+impl<K: Eq + Hash + Clone> SharedCapacity<K> {
+    pub(crate) fn new(capacity: usize) -> Arc<Self> {
+        Arc::new(Self { capacity, taken: Mutex::new(Taken { all: 0, by_user: HashMap::new() }) })
+    }
+
+    /// Takes so much more for a user, unless it would have more than is left then.
+    pub(crate) fn take(self: &Arc<Self>, user: &K, amount: usize) -> Option<CapacityPermit<K>> {
+        let mut taken = lock(&self.taken);
+        let all = taken.all.checked_add(amount)?;
+        let own = taken.by_user.get(user).copied().unwrap_or(0).checked_add(amount)?;
+        if own > self.capacity.checked_sub(all)? {
+            return None;
+        }
+        taken.all = all;
+        taken.by_user.insert(user.clone(), own);
+        Some(CapacityPermit { capacity: self.clone(), user: user.clone(), amount })
+    }
+
+    #[cfg(test)]
+    pub(crate) fn taken(&self) -> usize {
+        lock(&self.taken).all
+    }
+}
+
+impl<K: Eq + Hash> CapacityPermit<K> {
+    /// Gives back what is more than `amount`.
+    pub(crate) fn shrink_to(&mut self, amount: usize) {
+        let less = self.amount.saturating_sub(amount);
+        self.amount -= less;
+        let mut taken = lock(&self.capacity.taken);
+        taken.all -= less;
+        if let Some(own) = taken.by_user.get_mut(&self.user) {
+            *own -= less;
+            if *own == 0 {
+                taken.by_user.remove(&self.user);
+            }
+        }
+    }
+}
+
+impl<K: Eq + Hash> Drop for CapacityPermit<K> {
+    fn drop(&mut self) {
+        self.shrink_to(0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_user_has_half_and_others_find_some() {
+        let capacity = SharedCapacity::new(1024);
+        let take_all = |user| std::iter::from_fn(|| capacity.take(&user, 1)).collect::<Vec<_>>();
+        let [first, second, third] = ["a", "b", "c"].map(take_all);
+        assert_eq!([&first, &second, &third].map(Vec::len), [512, 256, 128]);
+        assert!((0..6).all(|_| capacity.take(&"d", 1).is_some()) && capacity.take(&"a", 1).is_none());
+        drop(first);
+        assert_eq!(take_all("b").len(), 192, "each has as much as is left");
+        drop((second, third));
+        assert_eq!((capacity.taken(), lock(&capacity.taken).by_user.len()), (0, 0));
+    }
+
+    #[test]
+    fn a_permit_that_shrinks_gives_back_the_rest() {
+        let capacity = SharedCapacity::new(100);
+        assert!(capacity.take(&"a", 51).is_none() && capacity.take(&"a", usize::MAX).is_none());
+        let mut permit = capacity.take(&"a", 50).unwrap();
+        assert!(capacity.take(&"a", 1).is_none() && capacity.take(&"b", 26).is_none());
+        permit.shrink_to(10);
+        assert_eq!(capacity.taken(), 10);
+        assert!(capacity.take(&"a", 40).is_some());
+        permit.shrink_to(20);
+        drop(permit);
+        assert_eq!(capacity.taken(), 0);
+    }
+}
