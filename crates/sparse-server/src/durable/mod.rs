@@ -8,6 +8,7 @@
 
 mod commit_file;
 mod database;
+mod deadline;
 mod description;
 mod folders;
 mod integrity;
@@ -29,6 +30,7 @@ use commit_file::PendingHeader;
 use database::check_names_segments;
 use database::open_database;
 pub(crate) use database::{ReopenedDatabase, checked, database_problem};
+pub(crate) use deadline::Deadline;
 pub(crate) use description::Description;
 #[cfg(unix)]
 pub(crate) use folders::empty_folder;

@@ -1,11 +1,13 @@
 //! Records of objects, as the manifest and the files of worker processes have them.
 
+use super::deadline::Deadline;
 use super::description::Description;
 use super::segment::Segment;
 use crate::request::labels::Labels;
 use crate::security::auth::to_hex;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+use std::time::Instant;
 
 /// An object in the manifest, or in the records of a worker.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -19,6 +21,9 @@ pub(crate) struct Record {
     #[serde(default, skip_serializing_if = "Labels::is_empty")]
     pub(crate) labels: Labels,
     pub(crate) description: Description,
+    /// The time at which it is deleted while the machine runs on; `expires` of the description is for later.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) deadline: Option<Deadline>,
 }
 
 /// The file of a segment in its folder.
@@ -44,7 +49,12 @@ impl Record {
             bytes: segment.bytes,
             sha256: segment.sha256.clone(),
         });
-        Self { tenant, name, version, file, labels, description }
+        Self { tenant, name, version, file, labels, description, deadline: None }
+    }
+
+    /// The record of an object that is deleted at this instant, if there is one.
+    pub(crate) fn until(self, deadline: Option<Instant>) -> Self {
+        Self { deadline: deadline.and_then(Deadline::of), ..self }
     }
 }
 

@@ -1,6 +1,6 @@
 //! One version of an object: its description, and its matrix in memory or on disk.
 
-use crate::durable::{Description, Record, Segment, key};
+use crate::durable::{Deadline, Description, Record, Segment, key};
 use crate::lock::lock;
 use crate::memory::ledger::Reservation;
 use crate::problem::Problem;
@@ -94,6 +94,12 @@ pub(super) fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs())
 }
 
+/// The time at which the object of a record is deleted, if it has one.
+fn deadline_of(record: &Record) -> Option<Instant> {
+    let instant = record.deadline.as_ref().and_then(Deadline::instant);
+    instant.or_else(|| record.description.expires.and_then(instant_of))
+}
+
 /// The instant of a time in seconds since 1970, by the clock as it is now; none if it is too far away.
 fn instant_of(time: u64) -> Option<Instant> {
     after(time.saturating_sub(now()))
@@ -121,7 +127,7 @@ impl Object {
             is_durable,
             is_pinned: AtomicBool::new(false),
             labels: Mutex::new(record.labels.clone()),
-            deadline: record.description.expires.and_then(instant_of),
+            deadline: deadline_of(record),
             last_use: AtomicU64::new(0),
             made: time_of_making(),
             content: Mutex::default(),
@@ -203,7 +209,7 @@ impl Object {
 
     pub(super) fn record(&self, segment: Option<&Segment>) -> Record {
         let id = (&*self.tenant, &*self.name, self.version);
-        Record::new(id, segment, self.description.clone(), lock(&self.labels).clone())
+        Record::new(id, segment, self.description.clone(), lock(&self.labels).clone()).until(self.deadline)
     }
 }
 
@@ -260,5 +266,11 @@ mod tests {
         (later.description.expires, earlier.description.expires) = (Some(0), Some(u64::MAX));
         assert!(!later.is_expired() && earlier.is_expired(), "what the clock says by now has no effect");
         assert!(!object(u64::MAX).is_expired(), "it is too far away");
+        // The clock was set forward, or back, before the next process.
+        later.description.expires = Some(0);
+        earlier.description.expires = Some(u64::MAX);
+        let [later, earlier] = [later, earlier].map(|object| Object::of(&object.record(None), true));
+        let by_uptime = cfg!(target_os = "linux");
+        assert_eq!((later.is_expired(), earlier.is_expired()), (!by_uptime, by_uptime));
     }
 }

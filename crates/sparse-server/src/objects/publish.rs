@@ -67,13 +67,15 @@ impl Store {
     ) -> Result<Arc<Object>, Problem> {
         check_storable(&matrix)?;
         let expires = options.ttl.map(|ttl| now().saturating_add(ttl));
+        let deadline = options.ttl.and_then(after);
         let description = Description { expires, ..Description::of(&matrix) };
         let segment = options.is_durable.then(|| self.disk.write_durable(&matrix)).transpose()?;
         let publishing = lock(&self.publishing);
         let next = self.next_version(tenant, name, &options).and_then(|next| {
             self.check_stored(tenant, &next, description.bytes)?;
             let id = (tenant, name, next.version);
-            let record = Record::new(id, segment.as_ref(), description.clone(), options.labels.clone());
+            let labels = options.labels.clone();
+            let record = Record::new(id, segment.as_ref(), description.clone(), labels).until(deadline);
             self.record(&record, options.is_durable, &next).map(|()| next)
         });
         let Next { version, is_recorded, replaced } = match next {
@@ -93,7 +95,7 @@ impl Store {
             is_durable: options.is_durable,
             is_pinned: AtomicBool::new(options.is_pinned),
             labels: Mutex::new(options.labels),
-            deadline: options.ttl.and_then(after),
+            deadline,
             last_use: AtomicU64::new(self.clock.fetch_add(1, Ordering::Relaxed)),
             made: time_of_making(),
             content: Mutex::new(Content { resident, segment, ..Content::default() }),
