@@ -1,10 +1,11 @@
 //! More requests than a server can answer, clients that are slow, and a stop with requests in flight.
 
 use crate::client::{banded, ones, put_slow, quantile, slow};
-use crate::common::{MTX, NPY, mtx, npy};
+use crate::common::{MTX, NPY, Stream, mtx, npy};
 use crate::rates::throughput;
 use crate::service::Server;
 use crate::{BUDGET, size};
+use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
@@ -55,36 +56,53 @@ pub(crate) fn overload(server: &mut Server) {
     server.require("memory stays within the budget and 5 %", grown <= BUDGET + BUDGET / 20);
 }
 
-/// Clients that send a byte now and then beside one that does not, in turn with that one alone, so that other load on
-/// the machine slows both.
+/// Clients that send a byte now and then beside one that does not. It has as many requests as while they send to a socket
+/// that nobody reads: their own work takes the same processors as the server's. The sides take turns, so that other load
+/// on the machine slows all.
 pub(crate) fn trickle(server: &mut Server) {
     server.send("PUT /v1/matrices/a", &[MTX], &banded(1000, 5)).expect(201);
     let (clients, time, x) = (size(100, 500), Duration::from_secs(size(1, 2)), ones(1000));
+    let unread = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = unread.local_addr().unwrap();
+    std::thread::spawn(move || unread.incoming().collect::<Vec<_>>());
+    let elsewhere = || -> Box<dyn Stream> { Box::new(TcpStream::connect(address).unwrap()) };
     let rate = || throughput(server, 1, time, "POST /v1/matrices/a/spmv", &x);
-    let (mut alone, mut beside) = (vec![], vec![]);
+    let sides: [&dyn Fn() -> f64; 3] =
+        [&rate, &|| beside_slow_clients(server, clients, elsewhere, rate), &|| {
+            beside_slow_clients(server, clients, || server.connect(), rate)
+        }];
+    let mut rates = [(); 3].map(|()| vec![]);
     for _ in 0..size(1, 5) {
-        alone.push(rate());
-        beside.push(beside_slow_clients(server, clients, rate));
+        sides.iter().zip(&mut rates).for_each(|(side, rates)| rates.push(side()));
     }
-    let [alone, beside] = [alone, beside].map(|mut rates| {
+    let [alone, sent_elsewhere, beside] = rates.map(|mut rates| {
         rates.sort_by(f64::total_cmp);
         rates[rates.len() / 2]
     });
-    let part = beside / alone;
-    server.say(format_args!("{clients} slow clients leave another {part:.2} of its {alone:.0} requests/s"));
+    let part = beside / sent_elsewhere;
+    server.say(format_args!(
+        "{clients} slow clients leave another {:.2} of its {alone:.0} requests/s, {part:.2} of those beside clients that \
+         send elsewhere",
+        beside / alone
+    ));
     server.require("slow clients leave another 0.9 of its rate", part >= 0.9);
 }
 
 /// Runs `work` while this number of slow clients, connected before, each send a byte of an upload every 50 ms; returns
 /// its result.
-fn beside_slow_clients<T>(server: &Server, clients: usize, work: impl FnOnce() -> T) -> T {
+fn beside_slow_clients<T>(
+    server: &Server,
+    clients: usize,
+    connect: impl Fn() -> Box<dyn Stream>,
+    work: impl FnOnce() -> T,
+) -> T {
     let ends = AtomicBool::new(false);
     let head = format!(
         "PUT /v1/matrices/b HTTP/1.1\r\nHost: {}\r\n{MTX}\r\nContent-Length: 999\r\n\r\n",
         server.address
     );
     let mut bytes = head.bytes().chain(std::iter::repeat(b'%'));
-    let mut streams: Vec<_> = (0..clients).map(|_| server.connect()).collect();
+    let mut streams: Vec<_> = (0..clients).map(|_| connect()).collect();
     // The server may close what is too slow.
     let mut send = |byte: u8| streams.retain_mut(|stream| stream.write_all(&[byte]).is_ok());
     // With TLS the first byte waits for the handshake.
