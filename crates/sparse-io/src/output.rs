@@ -21,6 +21,9 @@ pub enum Output<'a> {
     Path(&'a Path),
     /// Standard output.
     Stdout,
+    /// A file that is of no use without this process: it is written in place and not synced, which takes as long as the
+    /// disk.
+    Temporary(&'a Path),
 }
 
 impl<'a, P: AsRef<Path> + ?Sized> From<&'a P> for Output<'a> {
@@ -44,7 +47,7 @@ impl Output<'_> {
     pub fn check(self) -> Result<()> {
         let check = || match self.target()? {
             Target::File(replacement) => replacement.draft().map(drop),
-            Target::Stream(_) => Ok(()),
+            Target::Temporary(_) | Target::Stream(_) => Ok(()),
         };
         check().map_err(|source| self.error(source))
     }
@@ -67,6 +70,7 @@ impl Output<'_> {
     pub fn write(self, write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) -> Result<()> {
         let write_all = || match self.target()? {
             Target::File(replacement) => replacement.write(write),
+            Target::Temporary(path) => File::create(path).and_then(|file| fill(file, write)).map(drop),
             Target::Stream(stream) => write_to_stream(stream, write),
         };
         write_all().map_err(|source| self.error(source))
@@ -76,13 +80,14 @@ impl Output<'_> {
         match self {
             Self::Stdout => Ok(Target::Stream(Stream::Stdout)),
             Self::Path(path) => Target::of(path),
+            Self::Temporary(path) => Ok(Target::Temporary(path)),
         }
     }
 
     /// A temporary file without a name, in the folder of the output, or in that of the system for standard output.
     pub(crate) fn scratch(self) -> Result<File> {
         let file = match self {
-            Self::Path(path) => tempfile::tempfile_in(folder_of(path)),
+            Self::Path(path) | Self::Temporary(path) => tempfile::tempfile_in(folder_of(path)),
             Self::Stdout => tempfile::tempfile(),
         };
         file.map_err(|source| self.error(source))
@@ -90,7 +95,7 @@ impl Output<'_> {
 
     pub(crate) fn error(&self, source: io::Error) -> Error {
         let path = match self {
-            Self::Path(path) => path,
+            Self::Path(path) | Self::Temporary(path) => path,
             Self::Stdout => Path::new("<stdout>"),
         };
         Error::Io { path: path.into(), source }
@@ -99,6 +104,7 @@ impl Output<'_> {
 
 enum Target<'a> {
     File(Replacement),
+    Temporary(&'a Path),
     Stream(Stream<'a>),
 }
 
@@ -309,6 +315,17 @@ mod tests {
         assert_eq!(files(folder.path()), [file("a", "second")]);
         Output::from(&path).check().unwrap();
         assert_eq!(files(folder.path()), [file("a", "second")]);
+    }
+
+    #[test]
+    fn a_temporary_file_is_written_in_place() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        fs::write(&path, "longer than the next").unwrap();
+        Output::Temporary(&path).write(|out| out.write_all(b"next")).unwrap();
+        assert_eq!(files(folder.path()), [file("a", "next")]);
+        let error = Output::Temporary(folder.path()).write(|_| Ok(())).unwrap_err().to_string();
+        assert!(error.starts_with(&folder.path().display().to_string()), "{error}");
     }
 
     #[test]
