@@ -199,7 +199,7 @@ fn two_devices_are_served_together_and_not_one_of_them_alone() {
         let mut command = Command::new(env!("CARGO_BIN_EXE_nnz"));
         command.args(["serve", "--listen", "127.0.0.1:0", "--config"]).arg(&settings);
         command.arg("--shared").arg(data.path().join("shared"));
-        command.args(options).env("NNZ_SERVE_DEVICES", "cpu, cpu");
+        command.args(options).env("NNZ_SERVE_DEVICES", "cpu, cpu").env("NNZ_SERVE_MEMROY", "1G");
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     };
@@ -265,6 +265,10 @@ fn two_devices_are_served_together_and_not_one_of_them_alone() {
     assert!(ended.status.success());
     let log = String::from_utf8_lossy(&ended.stderr);
     assert!(log.lines().count() > 0 && log.lines().all(begins_with_time), "{log}");
+    assert_eq!(log.matches("NNZ_SERVE_MEMROY: no setting has this name").count(), 1, "{log}");
+    let empty = serve(&["--operation-time", "0"]).output().unwrap();
+    let reason = String::from_utf8_lossy(&empty.stderr);
+    assert!(empty.status.code() == Some(2) && reason.contains("operation_time: more than 0"), "{reason}");
 
     let fewer = serve(&["--devices", "cpu"]).output().unwrap();
     let reason = String::from_utf8_lossy(&fewer.stderr);

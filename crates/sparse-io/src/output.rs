@@ -33,8 +33,11 @@ pub enum Output<'a> {
     Path(&'a Path),
     /// Standard output.
     Stdout,
+    /// A file that is of no use without this process: it is written in place and not synced, which takes as long as the
+    /// disk.
+    Temporary(&'a Path),
     /// Bytes in memory, a socket, a compressor.
-    Writer(&'a mut dyn Write),
+    Writer(&'a mut (dyn Write + Send)),
 }
 
 impl Debug for Output<'_> {
@@ -43,7 +46,7 @@ impl Debug for Output<'_> {
     }
 }
 
-impl<'a, W: Write> From<&'a mut W> for Output<'a> {
+impl<'a, W: Write + Send> From<&'a mut W> for Output<'a> {
     fn from(writer: &'a mut W) -> Self {
         Self::Writer(writer)
     }
@@ -71,7 +74,7 @@ impl<'a> Output<'a> {
         let Self::Path(path) = self else { return Ok(()) };
         let check = || match Target::of(path)? {
             Target::File(replacement) => replacement.draft().map(drop),
-            Target::Stream(_) => Ok(()),
+            Target::Temporary(_) | Target::Stream(_) => Ok(()),
         };
         check().map_err(|source| self.error(source))
     }
@@ -95,6 +98,7 @@ impl<'a> Output<'a> {
         let name = self.name();
         let write_all = || match self.target()? {
             Target::File(replacement) => replacement.write(write),
+            Target::Temporary(path) => File::create(path).and_then(|file| fill(file, write)).map(drop),
             Target::Stream(stream) => write_to_stream(stream, write),
         };
         write_all().map_err(|source| error(name, source))
@@ -103,6 +107,7 @@ impl<'a> Output<'a> {
     fn target(self) -> io::Result<Target<'a>> {
         match self {
             Self::Path(path) => Target::of(path),
+            Self::Temporary(path) => Ok(Target::Temporary(path)),
             Self::Stdout => Ok(Target::Stream(Stream::Stdout)),
             Self::Writer(writer) => Ok(Target::Stream(Stream::Writer(writer))),
         }
@@ -111,7 +116,7 @@ impl<'a> Output<'a> {
     /// A temporary file without a name, in the folder of the output, or in that of the system for a stream.
     pub(crate) fn scratch(&self) -> Result<File> {
         let file = match self {
-            Self::Path(path) => tempfile::tempfile_in(folder_of(path)),
+            Self::Path(path) | Self::Temporary(path) => tempfile::tempfile_in(folder_of(path)),
             Self::Stdout | Self::Writer(_) => tempfile::tempfile(),
         };
         file.map_err(|source| self.error(source))
@@ -124,7 +129,7 @@ impl<'a> Output<'a> {
     /// The name in errors.
     fn name(&self) -> &'a Path {
         match self {
-            Self::Path(path) => path,
+            Self::Path(path) | Self::Temporary(path) => path,
             Self::Stdout => Path::new("<stdout>"),
             Self::Writer(_) => Path::new("<writer>"),
         }
@@ -137,6 +142,7 @@ fn error(name: &Path, source: io::Error) -> Error {
 
 enum Target<'a> {
     File(Replacement),
+    Temporary(&'a Path),
     Stream(Stream<'a>),
 }
 
@@ -353,6 +359,17 @@ mod tests {
         assert_eq!(files(folder.path()), [file("a", "second")]);
         Output::from(&path).check().unwrap();
         assert_eq!(files(folder.path()), [file("a", "second")]);
+    }
+
+    #[test]
+    fn a_temporary_file_is_written_in_place() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        fs::write(&path, "longer than the next").unwrap();
+        Output::Temporary(&path).write(|out| out.write_all(b"next")).unwrap();
+        assert_eq!(files(folder.path()), [file("a", "next")]);
+        let error = Output::Temporary(folder.path()).write(|_| Ok(())).unwrap_err().to_string();
+        assert!(error.starts_with(&folder.path().display().to_string()), "{error}");
     }
 
     #[test]

@@ -171,10 +171,11 @@ impl Config {
         (self.tenant_memory < all).then_some(self.tenant_memory)
     }
 
-    /// Checks that a server which others can reach asks for tokens and encrypts, and takes no handles of CUDA IPC.
+    /// Checks that a server which others can reach asks for tokens and encrypts, and takes no handles of CUDA IPC, and
+    /// that no limit forbids everything.
     ///
     /// # Errors
-    /// [`StartError::Unprotected`] for an address off the loopback without tokens or TLS, [`StartError::NotLocal`] for
+    /// [`StartError::Zero`] for such a limit, [`StartError::Unprotected`] for an address off the loopback without tokens or TLS, [`StartError::NotLocal`] for
     /// one with [`cuda_ipc`](Self::cuda_ipc).
     ///
     /// ```
@@ -184,12 +185,33 @@ impl Config {
     /// # Ok::<(), std::net::AddrParseError>(())
     /// ```
     pub fn check(&self) -> Result<(), StartError> {
+        self.check_limits()?;
         let listen = self.listen;
         match listen.ip().is_loopback() {
             true => Ok(()),
             false if self.cuda_ipc => Err(StartError::NotLocal { listen }),
             false if self.tokens.is_some() && self.tls.is_some() => Ok(()),
             false => Err(StartError::Unprotected { listen }),
+        }
+    }
+
+    fn check_limits(&self) -> Result<(), StartError> {
+        let limits = &self.limits;
+        let limits = [
+            ("memory", self.memory == 0),
+            ("tenant_memory", self.tenant_memory == 0),
+            ("tenant_storage", self.tenant_storage == 0),
+            ("upload_bytes", limits.upload_bytes == 0),
+            ("operand_bytes", limits.operand_bytes == 0),
+            ("connections", limits.connections == 0),
+            ("operation_time", limits.operation_time.is_zero()),
+            ("job_time", limits.job_time.is_zero()),
+            ("header_time", limits.header_time.is_zero()),
+            ("idle_time", limits.idle_time.is_zero()),
+        ];
+        match limits.into_iter().find(|(_, is_zero)| *is_zero) {
+            Some((limit, _)) => Err(StartError::Zero { limit }),
+            None => Ok(()),
         }
     }
 }
@@ -216,4 +238,23 @@ pub fn parse_bytes(text: &str) -> Result<u64, String> {
     };
     let bytes = number.parse::<u64>().ok().zip(shift).and_then(|(n, shift)| n.checked_mul(1 << shift));
     bytes.ok_or_else(|| format!("`{text}` is no number of bytes: 1048576, 512MiB or 16G would be"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_that_forbids_everything_is_refused() {
+        let config = Config::new("data", 1);
+        assert!(config.check().is_ok());
+        let refused = |change: fn(&mut Config)| {
+            let mut config = config.clone();
+            change(&mut config);
+            config.check().unwrap_err().to_string()
+        };
+        assert_eq!(refused(|config| config.memory = 0), "memory: more than 0 is needed");
+        let detail = refused(|config| config.limits.operation_time = Duration::ZERO);
+        assert_eq!(detail, "operation_time: more than 0 is needed");
+    }
 }

@@ -25,6 +25,12 @@ pub enum StartError {
         /// The address.
         listen: SocketAddr,
     },
+    /// A limit of zero, with which the server could do nothing.
+    #[error("{limit}: more than 0 is needed")]
+    Zero {
+        /// The limit, by its name in [`Config`](crate::Config) or [`Limits`](crate::Limits).
+        limit: &'static str,
+    },
     /// The address cannot be listened on.
     #[error("listening on {listen}: {source}")]
     Listen {

@@ -186,7 +186,7 @@ impl Matrix {
     pub fn write<'a>(&self, output: impl Into<Output<'a>>) -> Result<()> {
         let output = output.into();
         let kind = match output {
-            Output::Path(path) => FileKind::of(path)?,
+            Output::Path(path) | Output::Temporary(path) => FileKind::of(path)?,
             Output::Stdout | Output::Writer(_) => FileKind::MatrixMarket,
         };
         self.write_as(output, kind)

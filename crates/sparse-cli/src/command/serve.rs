@@ -137,6 +137,7 @@ impl Serve {
         }
         let config = self.config()?;
         config.check().map_err(usage)?;
+        warn_of_unknown_variables();
         let is_encrypted = config.tls.is_some();
         let mut printed = Ok(());
         serve_until_stopped(
@@ -227,6 +228,18 @@ impl Serve {
             },
             ..Config::new(self.data.clone(), self.memory)
         })
+    }
+}
+
+/// Logs variables of the environment that look like settings and are none. They are no error: Kubernetes sets some for a
+/// service that is called `nnz-serve`.
+fn warn_of_unknown_variables() {
+    let command = Serve::augment_args(clap::Command::new("serve"));
+    let known: Vec<_> = command.get_arguments().filter_map(clap::Arg::get_env).collect();
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("NNZ_SERVE_") && !known.contains(&&*name) {
+            tracing::warn!("{}: no setting has this name, so it has no effect", name.to_string_lossy());
+        }
     }
 }
 

@@ -187,7 +187,7 @@ fn write_text(
     output: Output<'_>,
     write: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>,
 ) -> Result<()> {
-    let packs = matches!(output, Output::Path(path) if has_extension(path, "gz"));
+    let packs = matches!(output, Output::Path(path) | Output::Temporary(path) if has_extension(path, "gz"));
     output.write(|file| {
         if !packs {
             return write(file);

@@ -263,7 +263,7 @@ impl ResultFile {
         let _reserved = store.reserve(tenant, needed)?;
         let file = tempfile::Builder::new().suffix(extension(kind)).tempfile_in(store.disk.uploads())?;
         let path = file.into_temp_path();
-        matrix.write_as(Output::Path(&path), kind)?;
+        matrix.write_as(Output::Temporary(&path), kind)?;
         Ok(Self { path, kind })
     }
 

@@ -22,8 +22,11 @@ pub(crate) fn empty_folder(folder: &Path) -> Result<(), StartError> {
     emptied.map_err(|error| StartError::file(folder, error))
 }
 
-/// Fails if a device whose data is in the folder is not among the `count` that are served.
+/// Fails unless the folder of data is one, or if a device whose data is in the folder is not among the `count` that are served.
 pub(crate) fn check_folders(data: &Path, count: usize) -> Result<(), StartError> {
+    if data.exists() && !data.is_dir() {
+        return Err(StartError::file(data, "it is no folder, which is needed for the data"));
+    }
     // A folder that is not there yet has no data.
     for entry in fs::read_dir(data).into_iter().flatten() {
         let path = entry.map_err(|error| StartError::file(data, error))?.path();

@@ -19,6 +19,7 @@ use crate::error::StartError;
 use crate::problem::Problem;
 use crate::request::labels::Labels;
 use nnz::Matrix;
+use nnz::io::Output;
 use redb::{ReadTransaction, ReadableDatabase, ReadableTable, ReadableTableMetadata, TableDefinition};
 use std::collections::HashSet;
 use std::fs::{self, File};
@@ -138,7 +139,7 @@ impl Disk {
     /// Writes a matrix that the manifest does not name yet.
     pub(crate) fn write_durable(&self, matrix: &Matrix) -> Result<Segment, Problem> {
         let path = new_segment(&self.segments)?;
-        let bytes = write(matrix, &path)?;
+        let bytes = write(matrix, &path, Output::Path)?;
         let sha256 = Some(hash(&path)?);
         File::open(&self.segments)?.sync_all()?;
         let path = path.keep().map_err(|error| Problem::disk(&error.error))?;
@@ -156,7 +157,8 @@ impl Disk {
     /// Writes a matrix that is evicted; its file goes with the segment.
     pub(crate) fn write_spilled(&self, matrix: &Matrix) -> Result<Segment, Problem> {
         let path = new_segment(&self.spilled)?;
-        let bytes = write(matrix, &path)?;
+        // It is of no use after the end of the machine, and a worker that ends leaves what the system has of it.
+        let bytes = write(matrix, &path, Output::Temporary)?;
         Ok(Segment { file: SegmentFile::Spilled(path), bytes, sha256: None })
     }
 

@@ -108,9 +108,13 @@ pub(super) fn new_segment(folder: &Path) -> io::Result<TempPath> {
     Ok(tempfile::Builder::new().suffix(".npz").tempfile_in(folder)?.into_temp_path())
 }
 
-/// Writes a file whole, synced and renamed; its length.
-pub(super) fn write(matrix: &Matrix, path: &Path) -> Result<u64, Problem> {
-    matrix.write_as(Output::Path(path), FileKind::Npz)?;
+/// Writes a file as this kind of output; its length.
+pub(super) fn write<'a>(
+    matrix: &Matrix,
+    path: &'a Path,
+    kind: fn(&'a Path) -> Output<'a>,
+) -> Result<u64, Problem> {
+    matrix.write_as(kind(path), FileKind::Npz)?;
     Ok(fs::metadata(path)?.len())
 }
 

@@ -1,5 +1,6 @@
 //! State that an operation shares with its caller: deadline, cancellation, progress.
 
+use crate::lock::lock;
 use crate::problem::Problem;
 use axum::http::StatusCode;
 use serde::Serialize;
@@ -8,6 +9,7 @@ use std::future::Future;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
@@ -24,6 +26,16 @@ struct Shared {
     stopped: CancellationToken,
     began: Instant,
     notes: Mutex<Notes>,
+    place: Mutex<Option<Place>>,
+}
+
+/// The right of a task to the thread on which it runs.
+#[derive(Debug)]
+#[allow(dead_code, reason = "permits are given back when they are dropped")]
+enum Place {
+    /// A worker's, and where one for storing is had.
+    Computing(OwnedSemaphorePermit, Arc<Semaphore>),
+    Storing(OwnedSemaphorePermit),
 }
 
 /// Progress and log of an operation.
@@ -74,7 +86,25 @@ impl Task {
     pub(crate) fn new(limit: Duration) -> Self {
         let (began, phase) = (Instant::now(), AtomicU8::new(ACTIVE));
         let (stopped, notes) = (CancellationToken::new(), Mutex::default());
-        Self(Arc::new(Shared { limit, deadline: began + limit, phase, stopped, began, notes }))
+        let (deadline, place) = (began + limit, Mutex::default());
+        Self(Arc::new(Shared { limit, deadline, phase, stopped, began, notes, place }))
+    }
+
+    /// Gives the task a worker, until the value is dropped or the task needs none any more.
+    pub(super) fn occupy(&self, worker: OwnedSemaphorePermit, storing: Arc<Semaphore>) -> Occupied {
+        *lock(&self.0.place) = Some(Place::Computing(worker, storing));
+        Occupied(self.clone())
+    }
+
+    /// Lets the next operation have the worker: what is left of this one waits for the disk. Where many do so already,
+    /// the worker waits, too.
+    pub(crate) fn release_worker(&self) {
+        let mut place = lock(&self.0.place);
+        if let Some(Place::Computing(_, storing)) = &*place
+            && let Ok(permit) = storing.clone().try_acquire_owned()
+        {
+            *place = Some(Place::Storing(permit));
+        }
     }
 
     /// Stops the operation at the next point where it can stop; false if its effect is already being published.
@@ -154,6 +184,16 @@ impl Task {
 
     fn lock(&self) -> MutexGuard<'_, Notes> {
         self.0.notes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A task on a thread, whose place is free once this is dropped.
+#[derive(Debug)]
+pub(super) struct Occupied(Task);
+
+impl Drop for Occupied {
+    fn drop(&mut self) {
+        *lock(&self.0.0.place) = None;
     }
 }
 

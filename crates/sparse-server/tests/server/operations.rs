@@ -50,11 +50,9 @@ fn matrices_are_made_of_two() {
         }
     }
     post(&server, "a/vstack", &[]).expect(400);
-    // A few entries of very many rows would have as many offsets.
-    let tall = mtx(1_000_000_000, 1, &[(0, 0, 1.0)]);
-    server.send("PUT /v1/matrices/tall", &[MTX], &tall).expect(201);
+    // The product of two small matrices may have very many rows.
+    server.send("PUT /v1/matrices/tall", &[MTX], &mtx(20_000, 1, &[(0, 0, 1.0)])).expect(201);
     post(&server, "tall/kron?other=tall", &[]).expect(507);
-    post(&server, "tall/vstack?other=tall", &[]).expect(507);
 }
 
 #[test]
