@@ -12,6 +12,7 @@ pub(crate) mod devices;
 pub(crate) mod distribute;
 pub(crate) mod generate;
 pub(crate) mod info;
+pub(crate) mod kron;
 pub(crate) mod multiply;
 pub(crate) mod norm;
 pub(crate) mod order;
