@@ -100,11 +100,14 @@ impl Run<'_> {
         listener: &mut dyn Listener,
     ) {
         let problem = &prepared.problem;
-        let calls_for = |algorithm: Option<&Algorithm>| {
-            prepared.calls(subject, self.reference, algorithm.and_then(|algorithm| algorithm.factor_bits))
-        };
+        let whole = prepared.calls(subject, self.reference, None);
+        let calls_for =
+            |algorithm: Option<&Algorithm>| match algorithm.and_then(|algorithm| algorithm.factor_bits) {
+                None => whole.clone(),
+                bits => prepared.calls(subject, self.reference, bits),
+            };
         let given = subject.given(&problem.matrix).map_err(Verdict::from);
-        let algorithms = algorithms(subject, &calls_for(None)).into_iter();
+        let algorithms = algorithms(subject, &whole).into_iter();
         let mut passed = vec![];
         for algorithm in algorithms.filter(|algorithm| self.filter.takes_algorithm(*algorithm)) {
             let mut digest = Digest::default();

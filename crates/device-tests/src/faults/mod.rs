@@ -214,10 +214,10 @@ impl DeviceTable {
     }
 }
 
-/// Every operation in one type of values and indices, and the product that has an algorithm for half precision alone.
+/// Every operation in one type of values and indices, and the product that has algorithms for other types alone.
 fn suite<B: AllTypes>(backend: &B) -> Suite {
     let mut suite = Suite::new(backend);
     suite.all_operations::<B, f64, i32, i32>(backend).scan::<B, i32>(backend);
-    suite.spmm::<B, Csr<f16>>(backend);
+    suite.spmm::<B, Csr<f16>>(backend).spmm::<B, Csr<f32>>(backend);
     suite
 }

@@ -6,7 +6,7 @@ use super::device_timer::DeviceTimer;
 use super::gather::gathers;
 use crate::check::Expected;
 use crate::peer::interface::Products;
-use crate::product::{Product, by_each_algorithm, planned};
+use crate::product::{Product, available, by_each_algorithm, planned};
 use crate::report::Report;
 use crate::traffic;
 use crate::value::Value;
@@ -64,9 +64,11 @@ fn compare<D: DeviceTimer, T: Value>(
     };
     let gathers = gathers::<D, _>(&bench.device, Device::view(a.col_idx()), b.data(), columns);
     comparison.run(bench, report, products, Some(gathers))?;
-    for Algorithm { name, factor_bits, .. } in rounding {
-        let product = ours(&bench.device, a, b, format!("ours:{name}"), &PlanOptions::forced(name))?;
-        let op = T::name_of(&format!("spmm k={columns} {name}"));
+    for Algorithm { name: algorithm, factor_bits, .. } in rounding {
+        let (name, options) = (format!("ours:{algorithm}"), PlanOptions::forced(algorithm));
+        let product = ours(&bench.device, a, b, name.clone(), &options);
+        let Some(product) = available(&name, product) else { continue };
+        let op = T::name_of(&format!("spmm k={columns} {algorithm}"));
         let expected = &expected.clone().with_factor_bits(factor_bits);
         Comparison { op, expected, ..comparison }.run(bench, report, vec![product], None)?;
     }
