@@ -224,13 +224,15 @@ impl<'a> Problems<'a> {
     }
 }
 
+/// Calls by the name of the operation and the bits of rounded factors.
+type SharedCalls = BTreeMap<(&'static str, Option<u32>), Rc<CallsBySetting>>;
+
 /// A problem, and the calls that all formats have in common.
 struct PreparedProblem<'a> {
     problem: Problem<'a>,
     /// The problem with other values in its matrix.
     other: OnceCell<Problem<'a>>,
-    /// By the operation's name and the bits of rounded factors.
-    shared: RefCell<BTreeMap<(&'static str, Option<u32>), Rc<CallsBySetting>>>,
+    shared: RefCell<SharedCalls>,
 }
 
 impl<'a> PreparedProblem<'a> {
