@@ -42,6 +42,19 @@ fn tolerances_that_nothing_is_below_are_refused() {
 }
 
 #[test]
+fn factors_of_other_formats_are_checked_before_they_are_converted() {
+    let device = cpu();
+    // Offsets of its rows would take 8 TB.
+    let tall = Coo::<f64, Host, i64>::from_triplets(1 << 40, 2, [(1 << 39, 1, 3.0)]).unwrap();
+    let tall = Matrix::from_typed(&device, tall).unwrap();
+    let b = Matrix::from_typed(&device, Csr::<f64>::identity(3).unwrap()).unwrap();
+    let error = |b: &Matrix| (&tall * b).unwrap_err().to_string();
+    assert_eq!(error(&b), "spgemm: the number of rows of B is 3 where 2 is needed");
+    let types = "the matrix is f64 on cpu, B is f32 on cpu; B as f64 would fit";
+    assert_eq!(error(&b.cast(DType::F32).unwrap()), format!("spgemm: {types}"));
+}
+
+#[test]
 fn factors_of_sparse_products_agree_in_type_format_and_indices() {
     let device = cpu();
     let a = Csr::<f64>::new(2, 3, vec![0, 2, 3], vec![0, 2, 1], vec![1.0, 2.0, 3.0]).unwrap();

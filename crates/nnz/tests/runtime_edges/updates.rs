@@ -2,7 +2,7 @@
 
 use super::{cpu, methods};
 use nnz::prelude::*;
-use nnz::{HostCsr, IndexType, Method, Preconditioner, PreconditionerKind, SolveOptions, Solver};
+use nnz::{Host, HostCsr, IndexType, Method, Preconditioner, PreconditionerKind, SolveOptions, Solver};
 use std::ops::ControlFlow;
 
 const KINDS: [PreconditionerKind; 5] = [
@@ -124,6 +124,13 @@ fn an_update_that_fails_changes_nothing() {
     }
 }
 
+fn with_wide_offsets(a: &Matrix) -> Matrix {
+    let a: &Csr<f64> = a.downcast_ref().unwrap();
+    let (rows, offsets) = (a.nrows(), a.row_ptr().iter().map(|&offset| i64::from(offset)).collect());
+    let wide = Csr::<f64, Host, i32, i64>::new(rows, rows, offsets, a.col_idx().clone(), a.values().clone());
+    Matrix::from_typed(&cpu(), wide.unwrap()).unwrap()
+}
+
 #[test]
 fn a_matrix_of_another_type_or_pattern_is_refused_with_what_would_fit() {
     let a = laplacian();
@@ -142,6 +149,8 @@ fn a_matrix_of_another_type_or_pattern_is_refused_with_what_would_fit() {
         assert_eq!(found, format!("update: {patterns} and has another pattern; {cure}"));
         let found = error(&a.transpose().unwrap());
         assert!(found.contains("the matrix is csc (i32) of 144 x 144"), "{found}");
+        let found = error(&with_wide_offsets(&a));
+        assert!(found.contains("the matrix is csr (i32, i64 offsets) of 144 x 144"), "{found}");
         solver.update(&a.with_values(&other.values().unwrap()).unwrap()).unwrap();
     }
     for kind in [PreconditionerKind::Ilu0, PreconditionerKind::Ic0] {

@@ -44,6 +44,7 @@ impl Mul for &Matrix {
         if self.members().or(b.members()).is_some() {
             return self.matmul_sparse(b);
         }
+        self.check_product(b)?;
         let format = if self.format() == Format::Csc { Format::Csc } else { Format::Csr };
         self.to_format(format)?.matmul_sparse(&b.to_format(format)?)
     }

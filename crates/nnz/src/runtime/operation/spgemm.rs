@@ -10,7 +10,8 @@ const OP: &str = "spgemm";
 
 /// Products of two sparse matrices.
 impl Matrix {
-    /// `A·B`, which `&a * &b` is too: CSR of two in CSR, CSC of two in CSC. Indices have 64 bits where those of one do.
+    /// `A·B`: CSR of two in CSR, CSC of two in CSC. Indices have 64 bits where those of one do. `&a * &b` is the same of
+    /// any two formats of one matrix, which it converts.
     ///
     /// The product is sorted, and has an entry wherever an entry of A meets one of B: sums of zero stay as explicit
     /// zeros, which [`prune`](Self::prune) removes. For several products of the same patterns make a
@@ -94,15 +95,28 @@ impl Matrix {
     /// An error unless both factors have one type of values, one device, and one format that has the product.
     pub(in crate::runtime) fn check_factors(&self, b: &Self, name: &'static str) -> Result<()> {
         if b.context() != self.context() {
-            return Err(mismatch(OP, self.as_operand(), &[(name, b.dtype(), &b.device)]));
+            return Err(self.other_factor(b, name));
         }
         self.check_factor_types(b, name)
+    }
+
+    /// An error unless factors of any formats have one type of values and one device, and their shapes fit.
+    pub(in crate::runtime) fn check_product(&self, b: &Self) -> Result<()> {
+        if (b.context(), b.dtype()) != (self.context(), self.dtype()) {
+            return Err(self.other_factor(b, "B"));
+        }
+        let (found, needed) = (b.nrows(), self.ncols());
+        if found != needed {
+            let reason = format_args!("the number of rows of B is {found} where {needed} is needed");
+            return Err(Error::shape(OP, reason));
+        }
+        Ok(())
     }
 
     /// An error unless both factors have one type of values, and one format that has the product.
     pub(in crate::runtime) fn check_factor_types(&self, b: &Self, name: &'static str) -> Result<()> {
         if b.dtype() != self.dtype() {
-            return Err(mismatch(OP, self.as_operand(), &[(name, b.dtype(), &b.device)]));
+            return Err(self.other_factor(b, name));
         }
         let (format, other) = (self.format(), b.format());
         if !matches!(format, Format::Csr | Format::Csc) {
@@ -114,6 +128,12 @@ impl Matrix {
             return Err(Error::operands(OP, reason));
         }
         Ok(())
+    }
+
+    /// The error of a factor with another type of values or another device.
+    #[cold]
+    fn other_factor(&self, b: &Self, name: &'static str) -> Error {
+        mismatch(OP, self.as_operand(), &[(name, b.dtype(), &b.device)])
     }
 
     /// The error of factors whose types of indices or offsets differ.

@@ -117,7 +117,8 @@ impl Preconditioner {
     ///
     /// # Errors
     /// [`Operands`](Error::Operands) if types or devices differ; [`PlanMismatch`](Error::PlanMismatch) for another
-    /// pattern; [`Singular`](Error::Singular) as [`Matrix::preconditioner`]; an error of the device's runtime.
+    /// format, shape or number of entries, and of incomplete factors for another pattern; [`Singular`](Error::Singular)
+    /// as [`Matrix::preconditioner`]; an error of the device's runtime.
     pub fn update(&mut self, a: &Matrix) -> Result<()> {
         const MADE: &str = "the preconditioner";
         check_type(MADE, (&self.device, &self.properties), a)?;

@@ -48,7 +48,10 @@ pub(in crate::runtime) fn has_shape_of(before: &Properties, a: &Matrix) -> bool 
 /// The error of a matrix with another pattern than the one that `made` was made for.
 pub(in crate::runtime) fn other_pattern(made: &'static str, before: &Properties, a: &Matrix) -> Error {
     let of = |p: &Properties| {
-        format!("{} ({}) of {} x {} with {} entries", p.format, p.index_type, p.rows, p.cols, p.nnz)
+        let offsets = p.offset_type.filter(|&offsets| offsets != p.index_type);
+        let offsets = offsets.map_or(String::new(), |offsets| format!(", {offsets} offsets"));
+        let types = format!("{}{offsets}", p.index_type);
+        format!("{} ({types}) of {} x {} with {} entries", p.format, p.rows, p.cols, p.nnz)
     };
     let reason = format!(
         "{made} was made for {}, the matrix is {} and has another pattern; with_values of the former matrix gives one \
