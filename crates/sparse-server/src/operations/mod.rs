@@ -181,6 +181,11 @@ impl Operation {
         }
     }
 
+    /// True if the host computes whatever the device is.
+    pub(crate) fn is_made_on_host(&self) -> bool {
+        matches!(self.name, "vstack" | "hstack" | "block_diag" | "kron" | "map")
+    }
+
     /// True for an iteration, which may end before it has converged.
     pub(crate) fn iterates(&self) -> bool {
         self.name == "solve"
