@@ -268,7 +268,7 @@ fn two_devices_are_served_together_and_not_one_of_them_alone() {
     assert_eq!(log.matches("NNZ_SERVE_MEMROY: no setting has this name").count(), 1, "{log}");
     let empty = serve(&["--operation-time", "0"]).output().unwrap();
     let reason = String::from_utf8_lossy(&empty.stderr);
-    assert!(empty.status.code() == Some(2) && reason.contains("operation_time: more than 0"), "{reason}");
+    assert!(empty.status.code() == Some(2) && reason.contains("--operation-time: more than 0"), "{reason}");
 
     let fewer = serve(&["--devices", "cpu"]).output().unwrap();
     let reason = String::from_utf8_lossy(&fewer.stderr);

@@ -34,7 +34,8 @@ pub enum Output<'a> {
     /// Standard output.
     Stdout,
     /// A file that is of no use without this process: it is written in place and not synced, which takes as long as the
-    /// disk.
+    /// disk. Errors that the file system has only later, such as that of a full quota on another machine, are not those
+    /// of the writing: they are found by syncing a handle that was opened before.
     Temporary(&'a Path),
     /// Bytes in memory, a socket, a compressor.
     Writer(&'a mut (dyn Write + Send)),

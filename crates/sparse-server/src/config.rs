@@ -198,14 +198,14 @@ impl Config {
     fn check_limits(&self) -> Result<(), StartError> {
         let limits = &self.limits;
         let limits = [
-            ("memory", self.memory == 0),
-            ("tenant_memory", self.tenant_memory == 0),
-            ("tenant_storage", self.tenant_storage == 0),
-            ("upload_bytes", limits.upload_bytes == 0),
+            ("--memory", self.memory == 0),
+            ("--tenant-memory", self.tenant_memory == 0),
+            ("--tenant-storage", self.tenant_storage == 0),
+            ("--max-upload", limits.upload_bytes == 0),
             ("operand_bytes", limits.operand_bytes == 0),
             ("connections", limits.connections == 0),
-            ("operation_time", limits.operation_time.is_zero()),
-            ("job_time", limits.job_time.is_zero()),
+            ("--operation-time", limits.operation_time.is_zero()),
+            ("--job-time", limits.job_time.is_zero()),
             ("header_time", limits.header_time.is_zero()),
             ("idle_time", limits.idle_time.is_zero()),
         ];
@@ -253,8 +253,8 @@ mod tests {
             change(&mut config);
             config.check().unwrap_err().to_string()
         };
-        assert_eq!(refused(|config| config.memory = 0), "memory: more than 0 is needed");
+        assert_eq!(refused(|config| config.memory = 0), "--memory: more than 0 is needed");
         let detail = refused(|config| config.limits.operation_time = Duration::ZERO);
-        assert_eq!(detail, "operation_time: more than 0 is needed");
+        assert_eq!(detail, "--operation-time: more than 0 is needed");
     }
 }

@@ -28,7 +28,7 @@ pub enum StartError {
     /// A limit of zero, with which the server could do nothing.
     #[error("{limit}: more than 0 is needed")]
     Zero {
-        /// The limit, by its name in [`Config`](crate::Config) or [`Limits`](crate::Limits).
+        /// The limit, by its option of `nnz serve`; by its name in [`Limits`](crate::Limits) where there is none.
         limit: &'static str,
     },
     /// The address cannot be listened on.

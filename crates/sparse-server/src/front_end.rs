@@ -19,7 +19,7 @@ use crate::problem::Problem;
 #[cfg(unix)]
 use crate::process::DeviceWorkers;
 use crate::request::name;
-use crate::routes::addresses::{OPERATION, PROGRAMS, waits};
+use crate::routes::addresses::{OPERATION, PROGRAMS, oversees, waits};
 use crate::security::audit::{self, AuditLog};
 use crate::security::auth::{Identity, Scope, Tokens};
 use crate::security::caller::{SINGLE, check_local, single, token_of};
@@ -256,8 +256,12 @@ pub(crate) async fn authorize(
     let subject = Subject::new(&id, &identity.tenant, action, object);
     let entry = is_recorded.then(|| front_end.audit.begin(&subject, &identity, &request));
     let mut listed = (!waits(&request)).then(|| front_end.listed.begin(subject));
-    let counted = allowed.and_then(|()| front_end.rates.count(&identity.tenant, Instant::now()));
-    let response = match counted.and_then(|()| front_end.admit(&identity.tenant)) {
+    let admitted = match allowed {
+        Ok(()) if oversees(&request) => Ok(None),
+        allowed => allowed.and_then(|()| front_end.admit(&identity.tenant)),
+    };
+    let count = || front_end.rates.count(&identity.tenant, Instant::now());
+    let response = match admitted.and_then(|admitted| count().map(|()| admitted)) {
         Ok(admitted) => {
             request.extensions_mut().insert(identity);
             let response = front_end.answer(next.run(request)).await;

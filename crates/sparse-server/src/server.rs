@@ -268,8 +268,9 @@ async fn finish(front_end: &FrontEnd, connections: GracefulShutdown, drain_time:
     }
 }
 
-/// The right to one connection, of all and of those of its peer.
-type Permit = (OwnedSemaphorePermit, Option<PeerPermit>);
+/// The right to one connection, of those of its peer and of all. Its peer's ends first: there is always one for who has
+/// the other.
+type Permit = (PeerPermit, OwnedSemaphorePermit);
 
 /// The next connection, once one more may be open; none if its peer has as many as it may have.
 async fn accept(
@@ -286,7 +287,7 @@ async fn accept(
             };
             // Without it answers only come later.
             let _ = stream.set_nodelay(true);
-            Some((stream, (permit, of_peer)))
+            Some((stream, (of_peer, permit)))
         }
         Err(error) => {
             tracing::warn!("accepting a connection: {error}");

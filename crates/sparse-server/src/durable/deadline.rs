@@ -36,12 +36,12 @@ impl Deadline {
     }
 }
 
-/// Time since the start of the machine.
+/// Time since the start of the machine by the clock of [`Instant`], which stands still while it is suspended.
 #[cfg(target_os = "linux")]
 fn uptime() -> Option<Duration> {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the call writes to `time`, which is a value of its type.
-    let status = unsafe { libc::clock_gettime(libc::CLOCK_BOOTTIME, &raw mut time) };
+    let status = unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut time) };
     let (seconds, nanoseconds) = (u64::try_from(time.tv_sec).ok()?, u32::try_from(time.tv_nsec).ok()?);
     (status == 0).then(|| Duration::new(seconds, nanoseconds))
 }

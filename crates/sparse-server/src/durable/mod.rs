@@ -1,6 +1,6 @@
 //! Objects on disk: segments, each a matrix in an `.npz` file, and the manifest of those that are durable.
 //!
-//! A segment is written, synced and renamed, and only then the manifest names it, in one transaction of redb. So a
+//! A segment is written and synced, and only then the manifest names it, in one transaction of redb. So a
 //! process that dies at any instant leaves at most a segment that no manifest names, which the next start removes.
 //!
 //! A worker process records the objects that are not durable, too, in a file each: the worker that follows it has those
@@ -19,7 +19,6 @@ use crate::error::StartError;
 use crate::problem::Problem;
 use crate::request::labels::Labels;
 use nnz::Matrix;
-use nnz::io::Output;
 use redb::{ReadTransaction, ReadableDatabase, ReadableTable, ReadableTableMetadata, TableDefinition};
 use std::collections::HashSet;
 use std::fs::{self, File};
@@ -39,7 +38,7 @@ pub(crate) use folders::{check_folders, folder_of_device};
 use record::{FileRecord, RECORD, record_name};
 pub(crate) use record::{Record, key};
 pub(crate) use segment::{ReadError, Segment};
-use segment::{SegmentFile, hash, new_segment, write};
+use segment::{SegmentFile, WrittenFile, hash};
 
 /// Records by the key of the object.
 const OBJECTS: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("objects");
@@ -136,14 +135,19 @@ impl Disk {
         &self.uploads
     }
 
-    /// Writes a matrix that the manifest does not name yet.
-    pub(crate) fn write_durable(&self, matrix: &Matrix) -> Result<Segment, Problem> {
-        let path = new_segment(&self.segments)?;
-        let bytes = write(matrix, &path, Output::Path)?;
-        let sha256 = Some(hash(&path)?);
+    /// Writes a matrix that the manifest does not name yet, and hashes its file.
+    pub(crate) fn write_durable(&self, matrix: &Matrix) -> Result<(WrittenFile, String), Problem> {
+        let file = WrittenFile::new(&self.segments, matrix)?;
+        let sha256 = hash(file.path())?;
+        Ok((file, sha256))
+    }
+
+    /// The segment of a file, once it is on the disk.
+    pub(crate) fn sync_durable(&self, (file, sha256): (WrittenFile, String)) -> Result<Segment, Problem> {
+        let (path, bytes) = file.sync()?;
         File::open(&self.segments)?.sync_all()?;
         let path = path.keep().map_err(|error| Problem::disk(&error.error))?;
-        Ok(Segment { file: SegmentFile::Durable(path), bytes, sha256 })
+        Ok(Segment { file: SegmentFile::Durable(path), bytes, sha256: Some(sha256) })
     }
 
     /// Removes the segment of an object that was not committed. Where the commit may have taken effect all the same the
@@ -154,11 +158,11 @@ impl Disk {
         }
     }
 
-    /// Writes a matrix that is evicted; its file goes with the segment.
+    /// Writes a matrix that is evicted; its file goes with the segment. It is synced, though it is of no use after the
+    /// end of the machine: a full quota, or a file system of another machine, may fail only then, and the matrix is
+    /// nowhere else.
     pub(crate) fn write_spilled(&self, matrix: &Matrix) -> Result<Segment, Problem> {
-        let path = new_segment(&self.spilled)?;
-        // It is of no use after the end of the machine, and a worker that ends leaves what the system has of it.
-        let bytes = write(matrix, &path, Output::Temporary)?;
+        let (path, bytes) = WrittenFile::new(&self.spilled, matrix)?.sync()?;
         Ok(Segment { file: SegmentFile::Spilled(path), bytes, sha256: None })
     }
 

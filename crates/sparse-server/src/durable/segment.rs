@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use tempfile::TempPath;
+use tempfile::{NamedTempFile, TempPath};
 
 /// Bytes of a file that are read at once.
 const PART: usize = 256 << 10;
@@ -103,19 +103,33 @@ impl Segment {
     }
 }
 
-/// A new, empty file, which is removed unless it is kept.
-pub(super) fn new_segment(folder: &Path) -> io::Result<TempPath> {
-    Ok(tempfile::Builder::new().suffix(".npz").tempfile_in(folder)?.into_temp_path())
+/// A file with a matrix, which may not be on the disk yet and is removed unless it is kept.
+#[derive(Debug)]
+pub(crate) struct WrittenFile {
+    /// Open since before the first byte: a sync of it fails for all errors of writing, also for those that a file
+    /// system reports when another handle is closed.
+    file: NamedTempFile,
+    bytes: u64,
 }
 
-/// Writes a file as this kind of output; its length.
-pub(super) fn write<'a>(
-    matrix: &Matrix,
-    path: &'a Path,
-    kind: fn(&'a Path) -> Output<'a>,
-) -> Result<u64, Problem> {
-    matrix.write_as(kind(path), FileKind::Npz)?;
-    Ok(fs::metadata(path)?.len())
+impl WrittenFile {
+    /// Writes a matrix to a new file.
+    pub(super) fn new(folder: &Path, matrix: &Matrix) -> Result<Self, Problem> {
+        let file = tempfile::Builder::new().suffix(".npz").tempfile_in(folder)?;
+        matrix.write_as(Output::Temporary(file.path()), FileKind::Npz)?;
+        let bytes = fs::metadata(file.path())?.len();
+        Ok(Self { file, bytes })
+    }
+
+    /// The path and the number of its bytes, once they are on the disk.
+    pub(super) fn sync(self) -> io::Result<(TempPath, u64)> {
+        self.file.as_file().sync_all()?;
+        Ok((self.file.into_temp_path(), self.bytes))
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        self.file.path()
+    }
 }
 
 /// Decodes a file part by part: it is not mapped, and no array of it is in memory twice.

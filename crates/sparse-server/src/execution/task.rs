@@ -1,5 +1,7 @@
 //! State that an operation shares with its caller: deadline, cancellation, progress.
 
+use crate::execution::thread_pool::Admitted;
+use crate::limits::shared_capacity::{CapacityPermit, SharedCapacity};
 use crate::lock::lock;
 use crate::problem::Problem;
 use axum::http::StatusCode;
@@ -9,7 +11,7 @@ use std::future::Future;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
@@ -34,9 +36,14 @@ struct Shared {
 #[allow(dead_code, reason = "permits are given back when they are dropped")]
 enum Place {
     /// A worker's, and where one for storing is had.
-    Computing(OwnedSemaphorePermit, Arc<Semaphore>),
-    Storing(OwnedSemaphorePermit),
+    Computing(OwnedSemaphorePermit, Admitted, Arc<Storing>),
+    Storing(StoringPermit),
 }
+
+/// Places of each tenant for storing results without a worker.
+pub(super) type Storing = SharedCapacity<String>;
+
+type StoringPermit = CapacityPermit<String>;
 
 /// Progress and log of an operation.
 #[derive(Debug, Clone, Default, Serialize)]
@@ -91,17 +98,22 @@ impl Task {
     }
 
     /// Gives the task a worker, until the value is dropped or the task needs none any more.
-    pub(super) fn occupy(&self, worker: OwnedSemaphorePermit, storing: Arc<Semaphore>) -> Occupied {
-        *lock(&self.0.place) = Some(Place::Computing(worker, storing));
+    pub(super) fn occupy(
+        &self,
+        worker: OwnedSemaphorePermit,
+        admitted: Admitted,
+        storing: Arc<Storing>,
+    ) -> Occupied {
+        *lock(&self.0.place) = Some(Place::Computing(worker, admitted, storing));
         Occupied(self.clone())
     }
 
-    /// Lets the next operation have the worker: what is left of this one waits for the disk. Where many do so already,
-    /// the worker waits, too.
+    /// Lets the next operation have the worker: what is left of this one waits for the disk, and counts no longer as a
+    /// request that waits or runs. Where many do so already, or half as many of the tenant's, the worker waits, too.
     pub(crate) fn release_worker(&self) {
         let mut place = lock(&self.0.place);
-        if let Some(Place::Computing(_, storing)) = &*place
-            && let Ok(permit) = storing.clone().try_acquire_owned()
+        if let Some(Place::Computing(_, admitted, storing)) = &*place
+            && let Some(permit) = storing.take(&admitted.tenant, 1)
         {
             *place = Some(Place::Storing(permit));
         }

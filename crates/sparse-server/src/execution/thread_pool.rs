@@ -1,7 +1,7 @@
 //! Threads for work that blocks, of which few run and few wait.
 
 use crate::config::Limits;
-use crate::execution::task::Task;
+use crate::execution::task::{Storing, Task};
 use crate::limits::rate::WorkerTime;
 use crate::lock::lock;
 use crate::problem::Problem;
@@ -19,8 +19,8 @@ pub(crate) struct ThreadPool {
     brief: Arc<Semaphore>,
     /// Permits for pinning.
     pinning: Arc<Semaphore>,
-    /// Permits for storing results without a worker.
-    storing: Arc<Semaphore>,
+    /// Places for storing results without a worker.
+    storing: Arc<Storing>,
     count: usize,
     queue: Arc<Queue>,
     pinning_queue: Arc<Queue>,
@@ -45,7 +45,7 @@ struct Admissions {
 #[derive(Debug)]
 pub(crate) struct Admitted {
     queue: Arc<Queue>,
-    tenant: String,
+    pub(super) tenant: String,
 }
 
 impl Queue {
@@ -96,8 +96,8 @@ const BRIEF_THREADS: usize = 2;
 /// Threads that pin matrices, which they read from disk where they were evicted. One more matrix is read at a time.
 const PINNING_THREADS: usize = 1;
 
-/// Threads that store results while their workers go on. With a disk that takes 2 s for each `fsync`, two workers had
-/// four durable uploads, and a product waited for 11 s.
+/// Threads that store results while their workers go on, of which one tenant has half at most. With a disk that takes
+/// 2 s for each `fsync`, two workers had four durable uploads, and a product waited for 11 s.
 const STORING_THREADS: usize = 8;
 
 impl ThreadPool {
@@ -105,8 +105,9 @@ impl ThreadPool {
     pub(crate) fn new(limits: &Limits) -> Self {
         let (count, queue, tenant_queue) = (limits.workers.max(1), limits.queue, limits.tenant_queue);
         let time = Arc::new(WorkerTime::new(limits.tenant_seconds));
-        let [permits, brief, pinning, storing] = [count, BRIEF_THREADS, PINNING_THREADS, STORING_THREADS]
-            .map(|threads| Arc::new(Semaphore::new(threads)));
+        let [permits, brief, pinning] =
+            [count, BRIEF_THREADS, PINNING_THREADS].map(|threads| Arc::new(Semaphore::new(threads)));
+        let storing = Storing::new(STORING_THREADS);
         let [queue, pinning_queue] =
             [count, PINNING_THREADS].map(|threads| Queue::new(threads, queue, tenant_queue));
         Self { permits, brief, pinning, storing, count, queue, pinning_queue, time }
@@ -120,7 +121,11 @@ impl ThreadPool {
 
     /// Counts time that a worker has spent on an admitted request.
     pub(crate) fn charge(&self, admitted: &Admitted, time: Duration) {
-        self.time.charge(&admitted.tenant, Instant::now(), time);
+        self.charge_tenant(&admitted.tenant, time);
+    }
+
+    fn charge_tenant(&self, tenant: &str, time: Duration) {
+        self.time.charge(tenant, Instant::now(), time);
     }
 
     /// The next free thread.
@@ -154,14 +159,14 @@ impl ThreadPool {
         work: impl FnOnce() -> Result<T, Problem> + Send + 'static,
     ) -> Result<T, Problem> {
         let permit = task.within(self.permit()).await??;
-        let threads = self.clone();
+        let (threads, tenant) = (self.clone(), admitted.tenant.clone());
         let timed = move || {
             let began = Instant::now();
             let done = work();
-            threads.charge(&admitted, began.elapsed());
+            threads.charge_tenant(&tenant, began.elapsed());
             done
         };
-        Self::run_on_thread(task.occupy(permit, self.storing.clone()), task, timed).await
+        Self::run_on_thread(task.occupy(permit, admitted, self.storing.clone()), task, timed).await
     }
 
     /// Runs work that takes microseconds and waits for nothing, on the thread of its caller.
@@ -319,35 +324,43 @@ mod tests {
 
     #[tokio::test]
     async fn a_worker_goes_on_while_results_are_stored() {
-        let threads = pool(1, 99, 99);
+        let threads = pool(1, 0, 0);
         let (release, wait) = channel::<()>();
         let wait = Arc::new(Mutex::new(wait));
-        let store = || {
-            let (threads, task, wait) = (threads.clone(), task(), wait.clone());
+        let (released, mut is_released) = tokio::sync::mpsc::unbounded_channel();
+        let store = |tenant: &'static str| {
+            let (threads, task, wait, released) = (threads.clone(), task(), wait.clone(), released.clone());
             tokio::spawn(async move {
                 let storing = task.clone();
                 let work = move || {
                     storing.release_worker();
+                    released.send(()).unwrap();
                     lock(&wait).recv().map_err(Problem::internal)
                 };
-                threads.run("a", &task, work).await
+                threads.run(tenant, &task, work).await
             })
         };
-        let storing: Vec<_> = (0..STORING_THREADS).map(|_| store()).collect();
-        while threads.storing.available_permits() > 0 {
-            tokio::task::yield_now().await;
+        let mut storing = vec![];
+        for _ in 0..STORING_THREADS / 2 {
+            storing.push(store("a"));
+            is_released.recv().await.unwrap();
+            // They do not fill the queue, in which nothing may wait.
+            assert_eq!((threads.running(), threads.waiting()), (0, 0));
+            assert_eq!(threads.run("b", &task(), || Ok(7)).await.unwrap(), 7);
         }
-        assert_eq!(threads.run("a", &task(), || Ok(7)).await.unwrap(), 7);
         // Of more than these the worker waits.
-        let last = store();
-        while threads.running() == 0 {
-            tokio::task::yield_now().await;
-        }
-        (0..=STORING_THREADS).for_each(|_| release.send(()).unwrap());
-        for stored in storing.into_iter().chain([last]) {
+        storing.push(store("a"));
+        is_released.recv().await.unwrap();
+        assert_eq!((threads.running(), threads.try_permit().is_none()), (1, true));
+        assert_eq!(
+            threads.run("b", &task(), || Ok(7)).await.unwrap_err().status,
+            StatusCode::TOO_MANY_REQUESTS
+        );
+        storing.iter().for_each(|_| release.send(()).unwrap());
+        for stored in storing {
             assert!(stored.await.unwrap().is_ok());
         }
-        assert_eq!((threads.running(), threads.storing.available_permits()), (0, STORING_THREADS));
+        assert_eq!((threads.running(), threads.waiting(), threads.storing.taken()), (0, 0, 0));
     }
 
     #[test]

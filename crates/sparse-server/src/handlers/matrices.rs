@@ -104,8 +104,7 @@ pub(crate) async fn upload(
     let put = move || {
         let matrix = read_matrix(&store, &tenant, received, kind, &task)?;
         task.commit()?;
-        task.release_worker();
-        let object = store.put((&tenant, &name), matrix, options)?;
+        let object = store.put((&tenant, &name), matrix, options, &task)?;
         let made = Made::of(&object);
         claim.iter().for_each(|claim| claim.record(made.clone()));
         Ok(made)

@@ -6,7 +6,8 @@ use std::hash::Hash;
 use std::sync::{Arc, Mutex};
 
 /// A capacity of which a user may take no more than is left after that: one alone has half of it at most, and while it
-/// does, a second one a quarter. So others always find some.
+/// does, a second one a quarter. Who has nothing may take one as long as one is left, so that a few users leave some for
+/// others; many together may have all.
 #[derive(Debug)]
 pub(crate) struct SharedCapacity<K> {
     capacity: usize,
@@ -32,12 +33,26 @@ impl<K: Eq + Hash + Clone> SharedCapacity<K> {
         Arc::new(Self { capacity, taken: Mutex::new(Taken { all: 0, by_user: HashMap::new() }) })
     }
 
-    /// Takes so much more for a user, unless it would have more than is left then.
+    /// Takes so much more for a user, unless it would have more than is left then and more than one.
     pub(crate) fn take(self: &Arc<Self>, user: &K, amount: usize) -> Option<CapacityPermit<K>> {
+        self.take_within(user, amount, |left| left.max(1))
+    }
+
+    /// Takes so much more for a user who may have all that is left.
+    pub(crate) fn take_any(self: &Arc<Self>, user: &K, amount: usize) -> Option<CapacityPermit<K>> {
+        self.take_within(user, amount, |_| usize::MAX)
+    }
+
+    fn take_within(
+        self: &Arc<Self>,
+        user: &K,
+        amount: usize,
+        limit: impl Fn(usize) -> usize,
+    ) -> Option<CapacityPermit<K>> {
         let mut taken = lock(&self.taken);
         let all = taken.all.checked_add(amount)?;
         let own = taken.by_user.get(user).copied().unwrap_or(0).checked_add(amount)?;
-        if own > self.capacity.checked_sub(all)? {
+        if own > limit(self.capacity.checked_sub(all)?) {
             return None;
         }
         taken.all = all;
@@ -88,6 +103,31 @@ mod tests {
         assert_eq!(take_all("b").len(), 192, "each has as much as is left");
         drop((second, third));
         assert_eq!((capacity.taken(), lock(&capacity.taken).by_user.len()), (0, 0));
+    }
+
+    #[test]
+    fn who_has_nothing_finds_the_last_one() {
+        let capacity = SharedCapacity::new(1024);
+        let mut taken = vec![];
+        for user in 0..10 {
+            taken.extend(std::iter::from_fn(|| capacity.take(&user, 1)));
+        }
+        assert_eq!(capacity.taken(), 1023);
+        assert!((0..10).all(|user| capacity.take(&user, 1).is_none()));
+        let last = capacity.take(&10, 1);
+        assert!(last.is_some() && capacity.take(&11, 1).is_none());
+        assert!(SharedCapacity::new(1).take(&"alone", 1).is_some());
+    }
+
+    #[test]
+    fn a_user_without_a_limit_takes_what_others_have_less() {
+        let capacity = SharedCapacity::new(8);
+        let any: Vec<_> = (0..6).map(|_| capacity.take_any(&"a", 1).unwrap()).collect();
+        let other = capacity.take(&"b", 1).unwrap();
+        assert!(capacity.take(&"b", 1).is_none());
+        assert!(capacity.take_any(&"a", 1).is_some() && capacity.take_any(&"a", 2).is_none());
+        drop((any, other));
+        assert_eq!(capacity.taken(), 0);
     }
 
     #[test]

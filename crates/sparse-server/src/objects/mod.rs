@@ -10,6 +10,7 @@ mod recover;
 
 use crate::durable::{Disk, Recovered};
 use crate::lock::lock;
+use crate::memory::host_work::HostWork;
 use crate::memory::ledger::Ledger;
 use crate::operations::Traffic;
 use crate::problem::Problem;
@@ -48,6 +49,7 @@ pub(crate) struct Store {
     pub(crate) ledger: Arc<Ledger>,
     /// The host's memory, if matrices move there before they move to disk.
     pub(crate) host_tier: Option<HostTier>,
+    pub(crate) host_work: HostWork,
     pub(crate) disk: Disk,
     /// The bytes of matrices that a tenant may have, in memory and on disk.
     pub(crate) tenant_storage: u64,
@@ -90,6 +92,7 @@ impl Store {
         let (objects, publishing) = (Mutex::new(objects), Mutex::new(()));
         let (clock, evictions) = (AtomicU64::new(1), AtomicU64::new(0));
         Self {
+            host_work: HostWork::of(&device),
             device,
             device_number,
             ledger,

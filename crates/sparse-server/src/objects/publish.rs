@@ -3,6 +3,7 @@
 use super::object::{Content, Object, Resident, after, now, tag_of, time_of_making};
 use super::{Store, Versions};
 use crate::durable::{Description, Record, Segment};
+use crate::execution::task::Task;
 use crate::limits::usage::check_stored;
 use crate::lock::lock;
 use crate::memory::ledger::Reservation;
@@ -58,18 +59,25 @@ struct Next {
 }
 
 impl Store {
-    /// Publishes a matrix as a new version. A durable one is on disk before anybody sees it.
+    /// Publishes a matrix as a new version. A durable one is on disk before anybody sees it; its task needs no worker
+    /// while it waits for that, or for others that do.
     pub(crate) fn put(
         &self,
         (tenant, name): (&str, &str),
         (matrix, bytes): (Matrix, Reservation),
         options: PutOptions,
+        task: &Task,
     ) -> Result<Arc<Object>, Problem> {
         check_storable(&matrix)?;
         let expires = options.ttl.map(|ttl| now().saturating_add(ttl));
         let deadline = options.ttl.and_then(after);
         let description = Description { expires, ..Description::of(&matrix) };
-        let segment = options.is_durable.then(|| self.disk.write_durable(&matrix)).transpose()?;
+        let written = options.is_durable.then(|| self.disk.write_durable(&matrix)).transpose()?;
+        // What follows waits for the disk, or for those that do.
+        if options.is_durable || self.publishing.try_lock().is_err() {
+            task.release_worker();
+        }
+        let segment = written.map(|written| self.disk.sync_durable(written)).transpose()?;
         let publishing = lock(&self.publishing);
         let next = self.next_version(tenant, name, &options).and_then(|next| {
             self.check_stored(tenant, &next, description.bytes)?;

@@ -47,7 +47,19 @@ pub(crate) fn predict(
     reserved: &mut Reservation,
 ) -> Result<Prediction, Problem> {
     let member = copy_member(store, owner, call, reserved)?;
-    predict_selected(operation, &call.with_matrix(member.as_ref()))
+    let prediction = predict_selected(operation, &call.with_matrix(member.as_ref()))?;
+    reserve_on_host(store, owner, operation, prediction.needed)?;
+    Ok(prediction)
+}
+
+/// Reserves the host's memory for an operation that needs so many bytes, if it is the host that makes its result.
+fn reserve_on_host(
+    store: &Store,
+    owner: Owner<'_>,
+    operation: &Operation,
+    needed: u64,
+) -> Result<Option<Reservation>, Problem> {
+    if operation.is_made_on_host() { store.host_work.reserve(owner.tenant, needed) } else { Ok(None) }
 }
 
 /// The result of a call whose matrix is that of the request, perhaps a batch. The bytes that it may need are reserved.
@@ -61,6 +73,7 @@ pub(crate) fn compute(
     let member = copy_member(store, owner, call, reserved)?;
     let call = call.with_matrix(member.as_ref());
     let Prediction { needed, moved } = predict_selected(operation, &call)?;
+    let _on_host = reserve_on_host(store, owner, operation, needed)?;
     owner.reserve(store, needed, reserved)?;
     call.task.check()?;
     let began = Instant::now();

@@ -187,8 +187,7 @@ impl Request {
                 let matrix = if matrix.members().is_some() { matrix } else { matrix.sort()? };
                 store.settle(&mut reserved, tenant, matrix.bytes() as u64)?;
                 self.task.commit()?;
-                self.task.release_worker();
-                let object = store.put((tenant, &name), (matrix, reserved), options)?;
+                let object = store.put((tenant, &name), (matrix, reserved), options, &self.task)?;
                 let made = Made::of(&object);
                 self.claim.iter().for_each(|claim| claim.record(made.clone()));
                 Ok(Outcome::Created(made))

@@ -7,6 +7,7 @@ mod combine;
 mod graph_learning;
 mod members;
 mod operand;
+mod parameter;
 mod predict;
 mod run;
 mod spy_plot;
@@ -21,6 +22,7 @@ use crate::request::parameters::Parameters;
 pub(crate) use members::{MemberSelection, Results, on_host};
 use nnz::{DType, DenseMatrix, Format, Matrix, Vector};
 pub(crate) use operand::{Columns, Operand};
+use parameter::Parameter;
 use predict::Needed;
 use run::number;
 pub(crate) use run::{are_columns_independent, merged_columns, multiply_together};
@@ -39,7 +41,7 @@ pub(crate) struct Operation {
     pub(crate) operand: Operand,
     /// True if `other` names a second matrix.
     pub(crate) has_other: bool,
-    pub(crate) parameters: &'static [&'static str],
+    pub(crate) parameters: &'static [Parameter],
     pub(crate) result: ResultKind,
     /// Fails for a call that is refused whatever its values are.
     check: fn(&Call<'_>) -> Result<(), Problem>,
@@ -148,11 +150,21 @@ impl Operation {
         })
     }
 
-    /// The parameters of the operation, and those of every one.
+    /// The names of the operation's own parameters.
+    pub(crate) fn own_parameters(&self) -> impl Iterator<Item = &'static str> {
+        self.parameters.iter().map(|parameter| parameter.name)
+    }
+
+    /// The names of the operation's parameters, its own and those of every one.
     pub(crate) fn known_parameters(&self) -> Vec<&'static str> {
         let other = if self.has_other { &["other"][..] } else { &[] };
-        [self.parameters, other, &["into"], &PUT_PARAMETERS, &[MEMBER, "dry_run", "timeout", "async"]]
-            .concat()
+        let common = [other, &["into"], &PUT_PARAMETERS, &[MEMBER, "dry_run", "timeout", "async"]].concat();
+        self.own_parameters().chain(common).collect()
+    }
+
+    /// True if the operation can be applied to each matrix of a batch, in place of the whole or one of them.
+    pub(crate) fn takes_each_member(&self) -> bool {
+        self.name != "values"
     }
 
     /// True if requests on one matrix that wait at the same time are computed together.
@@ -179,6 +191,11 @@ impl Operation {
             ))),
             _ => Ok(()),
         }
+    }
+
+    /// True if the host computes whatever the device is.
+    pub(crate) fn is_made_on_host(&self) -> bool {
+        matches!(self.name, "vstack" | "hstack" | "block_diag" | "kron" | "map")
     }
 
     /// True for an iteration, which may end before it has converged.

@@ -134,7 +134,7 @@ impl Step {
         needs("other", document.other.is_some(), operation.has_other)?;
         needs("operand", document.operand.is_some(), operation.operand != Operand::None)?;
         let pairs = document.parameters.into_iter().map(|(name, value)| Ok((name, text_of(value)?)));
-        let known = [operation.parameters, &[MEMBER]].concat();
+        let known: Vec<_> = operation.own_parameters().chain([MEMBER]).collect();
         Ok(Self {
             label,
             name: document.name,

@@ -9,6 +9,7 @@ pub(super) const JOB: &str = "/v1/jobs/{id}";
 pub(crate) const UPLOADS: &str = "/v1/uploads";
 #[cfg(unix)]
 pub(super) const UPLOAD: &str = "/v1/uploads/{upload}";
+pub(super) const STATUS: &str = "/v1/status";
 pub(super) const REQUESTS: &str = "/v1/requests";
 pub(crate) const JOB_RESULT: &str = "/v1/jobs/{id}/result";
 pub(crate) const PROGRAMS: &str = "/v1/programs";
@@ -16,6 +17,20 @@ pub(crate) const OPERATION: &str = "/v1/matrices/{name}/{operation}";
 
 /// True for requests that ask what goes on, and may wait for it.
 pub(crate) fn waits(request: &Request) -> bool {
-    let pattern = request.extensions().get::<MatchedPath>().map(MatchedPath::as_str);
-    *request.method() == Method::GET && matches!(pattern, Some(REQUESTS | JOB))
+    *request.method() == Method::GET && matches!(pattern_of(request), Some(REQUESTS | JOB))
+}
+
+/// True for requests that end a job, or show at once how it or the server is: who has as many requests in flight as may
+/// be needs them most.
+pub(crate) fn oversees(request: &Request) -> bool {
+    let waits = request.uri().query().is_some();
+    match (request.method(), pattern_of(request)) {
+        (&Method::GET, Some(STATUS)) | (&Method::DELETE, Some(JOB)) => true,
+        (&Method::GET, Some(JOB)) => !waits,
+        _ => false,
+    }
+}
+
+fn pattern_of(request: &Request) -> Option<&str> {
+    request.extensions().get::<MatchedPath>().map(MatchedPath::as_str)
 }

@@ -97,7 +97,7 @@ fn describe_operation(operation: &Operation) -> Value {
     let is_stored = operation.result == ResultKind::Matrix;
     let known = operation.known_parameters().into_iter();
     let taken = known.filter(|name| is_stored || !(*name == "into" || PUT_PARAMETERS.contains(name)));
-    let in_query = taken.map(|name| query_parameter(name, operation.has_other && name == "other"));
+    let in_query = taken.map(|name| operation_parameter(operation, name));
     let parameters = path_parameters(MATRIX).chain(in_query).collect();
     let requires_body = (operation.operand != Operand::None).then_some(true);
     describe_computation(operation.summary, parameters, requires_body, operation.iterates())
@@ -160,10 +160,25 @@ fn path_parameters(path: &str) -> impl Iterator<Item = Value> {
 }
 
 fn query_parameter(name: &str, is_required: bool) -> Value {
-    let mut parameter =
-        json!({ "name": name, "in": "query", "required": is_required, "schema": { "type": "string" } });
+    json!({ "name": name, "in": "query", "required": is_required, "schema": { "type": "string" } })
+}
+
+/// A parameter that an operation takes, of its own or of every one.
+fn operation_parameter(operation: &Operation, name: &str) -> Value {
+    let own = operation.parameters.iter().find(|own| own.name == name);
+    let is_required = own.map_or(name == "other", |own| own.is_required);
+    let mut parameter = query_parameter(name, is_required);
+    if let Some(own) = own
+        && !own.values.is_empty()
+    {
+        parameter["schema"]["enum"] = json!(own.values);
+    }
     if name == MEMBER {
-        parameter["description"] = "The number of a matrix of a batch, or all for each of them".into();
+        let description = match operation.takes_each_member() {
+            true => "The number of a matrix of a batch, or all for each of them",
+            false => "The number of a matrix of a batch",
+        };
+        parameter["description"] = description.into();
     }
     parameter
 }

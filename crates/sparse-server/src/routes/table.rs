@@ -2,7 +2,7 @@
 
 #[cfg(unix)]
 use super::addresses::UPLOAD;
-use super::addresses::{ALIAS, JOB, JOB_RESULT, MATRIX, OPERATION, PROGRAMS, REQUESTS, UPLOADS};
+use super::addresses::{ALIAS, JOB, JOB_RESULT, MATRIX, OPERATION, PROGRAMS, REQUESTS, STATUS, UPLOADS};
 use super::{Destination, Handler, Route};
 use crate::aliases;
 use crate::handlers::jobs;
@@ -62,7 +62,7 @@ pub(crate) const ROUTES: &[Route] = &[
     },
     Route {
         method: "get",
-        path: "/v1/status",
+        path: STATUS,
         summary: "The device or devices, their memory and the caller's part of it",
         parameters: Some(&[]),
         scope: Some(Scope::Read),

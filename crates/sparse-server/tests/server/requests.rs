@@ -356,6 +356,9 @@ fn the_open_api_document_lists_the_routes_that_answer() {
     assert_eq!(needed("/v1/aliases/{name}", "put"), ["to"]);
     assert_eq!(needed("/v1/uploads", "post"), ["Upload-Length"]);
     assert!(needed("/v1/matrices", "get").is_empty());
+    assert_eq!(needed("/v1/matrices/{name}/map", "post"), ["by"]);
+    assert_eq!(needed("/v1/matrices/{name}/kron", "post"), ["other"]);
+    check_values(&server, &document);
     let id = server.send("POST /v1/matrices/a/norm?async=1", &[], &[]).expect(202).json()["id"].clone();
     let id = id.as_str().unwrap();
     server.send(&format!("GET /v1/jobs/{id}?wait=10"), &[], &[]).expect(200);
@@ -374,4 +377,32 @@ fn the_open_api_document_lists_the_routes_that_answer() {
             assert!(is_listed || status >= 400, "{request}: {status} is not among {described}");
         }
     }
+}
+
+/// Every value that the document lists is taken, and another one is not.
+fn check_values(server: &Running, document: &serde_json::Value) {
+    let mut count = 0;
+    let taken = |operation: &str, query: &str| {
+        let body = npy(&[3, 1], &[1.0; 3]);
+        let headers = [NPY, "Accept: application/json, */*"];
+        let response =
+            server.send(&format!("POST /v1/matrices/a/{operation}?dry_run=1&{query}"), &headers, &body);
+        let reason = response.text();
+        !(response.status == 400 && reason.contains(query.split('=').next().unwrap()))
+    };
+    for (path, methods) in document["paths"].as_object().unwrap() {
+        let Some(operation) = path.strip_prefix("/v1/matrices/{name}/") else { continue };
+        let listed = methods["post"]["parameters"].as_array().into_iter().flatten();
+        for parameter in listed {
+            let Some(values) = parameter["schema"]["enum"].as_array() else { continue };
+            let name = parameter["name"].as_str().unwrap();
+            for value in values {
+                let query = format!("{name}={}", value.as_str().unwrap());
+                assert!(taken(operation, &query), "{operation}?{query}");
+                count += 1;
+            }
+            assert!(!taken(operation, &format!("{name}=other")), "{operation}?{name}=other");
+        }
+    }
+    assert!(count > 50, "{count}");
 }
