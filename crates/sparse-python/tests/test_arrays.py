@@ -304,7 +304,8 @@ def test_products_with_sparse_rows_and_columns_store_no_zeros():
 def test_products_of_elements_are_of_our_classes(format, suffix):
     made = random((6, 4), 0.6, "d")
     theirs, ours = (getattr(module, f"{format}_{suffix}")(made) for module in (sp, nnz))
-    for factor in (2.0, made, made[:1], made.toarray(), np.ones(4), np.ones((6, 1)), np.array([[3.0]])):
+    row, column = made[[0]], made[:, [0]]
+    for factor in (2.0, made, row, column, made.toarray(), np.ones(4), np.ones((6, 1)), np.array([[3.0]])):
         found, expected = ours.multiply(factor), theirs.multiply(factor)
         assert (type(found).__module__.startswith("nnz."), type(found).__name__) == (True, type(expected).__name__)
         np.testing.assert_array_equal(found.toarray(), expected.toarray())
