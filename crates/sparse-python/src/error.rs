@@ -19,6 +19,7 @@ pub(crate) fn exception(error: Error) -> PyErr {
         Error::Format { .. }
         | Error::Shape { .. }
         | Error::Operands { .. }
+        | Error::PlanMismatch { .. }
         | Error::ValueOverflow { .. }
         | Error::UnknownName { .. }
         | Error::Singular { .. }

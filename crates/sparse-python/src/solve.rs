@@ -1,26 +1,20 @@
 //! Iterative solvers, and preconditioners for them.
 
 use crate::count;
-use crate::device::host;
 use crate::error::exception;
+use crate::exclusive::Exclusive;
 use crate::matrix::Matrix;
 use crate::operand::{Input, Operand, Output};
-use crate::pattern::update_with;
 use crate::signals::Signals;
 use crate::types::{Value, char_of, with_values};
 use nnz::solvers::{Breakdown, LeastSquaresOptions, Outcome, Solution, SolverOptions};
-use nnz::{Device, Method, PreconditionerKind, Result, SolveOptions, c64};
+use nnz::{DType, Device, Method, PreconditionerKind, Result, SolveOptions, c64};
 use pyo3::prelude::*;
 use std::ops::ControlFlow;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// An approximate inverse of a matrix, on its device.
 #[pyclass(frozen, module = "nnz._native")]
-pub(crate) struct Preconditioner {
-    preconditioner: nnz::Preconditioner,
-    /// A matrix of its pattern.
-    matrix: nnz::Matrix,
-}
+pub(crate) struct Preconditioner(nnz::Preconditioner);
 
 #[pymethods]
 impl Preconditioner {
@@ -29,40 +23,39 @@ impl Preconditioner {
     fn of(py: Python<'_>, matrix: &Matrix, by: &str) -> PyResult<Self> {
         count();
         let by = by.parse::<PreconditionerKind>().map_err(exception)?;
-        let preconditioner = py.detach(|| matrix.0.preconditioner(by)).map_err(exception)?;
-        Ok(Self { preconditioner, matrix: matrix.0.clone() })
+        py.detach(|| matrix.0.preconditioner(by)).map(Self).map_err(exception)
     }
 
     #[getter]
     fn shape(&self) -> (usize, usize) {
-        self.matrix.shape()
+        (self.0.nrows(), self.0.nrows())
     }
 
     /// NumPy's character of the type of the values.
     #[getter]
     fn dtype(&self) -> char {
-        char_of(self.matrix.dtype())
+        char_of(self.0.dtype())
     }
 
     #[getter]
     fn device(&self) -> String {
-        self.matrix.device().to_string()
+        self.0.device().to_string()
     }
 
     /// Takes other values of the same pattern.
     fn update(&self, py: Python<'_>, matrix: &Matrix) -> PyResult<()> {
         count();
-        let (host, mut shared) = (host()?, self.preconditioner.clone());
-        py.detach(|| update_with(host, &self.matrix, &matrix.0, |a| shared.update(a))).map_err(exception)
+        let mut shared = self.0.clone();
+        py.detach(|| shared.update(&matrix.0)).map_err(exception)
     }
 
     /// Writes K⁻¹·r to `out`, with the one operand as r.
     fn apply<'py>(&self, py: Python<'py>, inputs: [Operand<'py>; 1], out: Operand<'py>) -> PyResult<()> {
         count();
-        with_values!(self.matrix.dtype(), T => {
+        with_values!(self.0.dtype(), T => {
             // SAFETY: as in `Plan::run`.
             let (r, out) = unsafe { (inputs[0].input::<T>("r")?, out.output::<T>("out")?) };
-            py.detach(|| apply(&self.preconditioner, &r, out))
+            py.detach(|| apply(&self.0, &r, out))
         })
         .map_err(exception)
     }
@@ -91,10 +84,14 @@ pub(crate) struct Vectors<'py>(Operand<'py>, Option<Operand<'py>>, Operand<'py>)
 /// A solver of one matrix, whose plan and vectors serve many right-hand sides.
 #[pyclass(frozen, module = "nnz._native")]
 pub(crate) struct Solver {
-    solver: Mutex<nnz::Solver>,
-    /// A matrix of its pattern.
-    matrix: nnz::Matrix,
+    solver: Exclusive<nnz::Solver>,
+    shape: (usize, usize),
+    dtype: DType,
+    device: Device,
 }
+
+/// The name of a [`Solver`] in errors.
+const SOLVER: &str = "the solver";
 
 #[pymethods]
 impl Solver {
@@ -111,38 +108,48 @@ impl Solver {
         count();
         let options = limits.options(method.parse().map_err(exception)?, limits.0);
         let solver = py.detach(|| solver_of(&a.0, &options, preconditioner)).map_err(exception)?;
-        Ok(Self { solver: Mutex::new(solver), matrix: a.0.clone() })
+        let (shape, dtype, device) = (a.0.shape(), a.0.dtype(), a.0.device().clone());
+        Ok(Self { solver: Exclusive::new(solver), shape, dtype, device })
+    }
+
+    #[getter]
+    fn shape(&self) -> (usize, usize) {
+        self.shape
+    }
+
+    /// NumPy's character of the type of the values.
+    #[getter]
+    fn dtype(&self) -> char {
+        char_of(self.dtype)
+    }
+
+    #[getter]
+    fn device(&self) -> String {
+        self.device.to_string()
     }
 
     /// Takes other values of the same pattern.
     fn update(&self, py: Python<'_>, a: &Matrix) -> PyResult<()> {
         count();
-        let host = host()?;
-        py.detach(|| update_with(host, &self.matrix, &a.0, |a| self.lock().update(a))).map_err(exception)
+        Signals::watch(py, |look| self.solver.lock(SOLVER, look)?.update(&a.0).map_err(exception))
     }
 
     /// Solves A·x = b: (converged, iterations).
     fn solve<'py>(&self, py: Python<'py>, vectors: Vectors<'py>) -> PyResult<(bool, usize)> {
         count();
         let Vectors(b, x0, out) = vectors;
-        with_values!(self.matrix.dtype(), T => {
+        with_values!(self.dtype, T => {
             // SAFETY: as in `Plan::run`.
             let (b, x0, out) = unsafe {
                 let x0 = x0.as_ref().map(|x0| x0.input::<T>("x0")).transpose()?;
                 (b.input::<T>("b")?, x0, out.output::<T>("out")?)
             };
             Signals::watch(py, |look| {
-                let solve = |b: &_, x: &mut _, _| self.lock().solve_from(b, x, |_| look());
-                run(self.matrix.device(), &b, x0.as_ref(), out, solve).map_err(exception)
+                let mut solver = self.solver.lock(SOLVER, look)?;
+                let solve = |b: &_, x: &mut _, _| solver.solve_from(b, x, |_| look());
+                run(&self.device, &b, x0.as_ref(), out, solve).map_err(exception)
             })
         })
-    }
-}
-
-impl Solver {
-    /// The solver, for which a thread waits without Python's lock: who solves asks for that from time to time.
-    fn lock(&self) -> MutexGuard<'_, nnz::Solver> {
-        self.solver.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -190,7 +197,7 @@ fn solver_of(
     preconditioner: Option<&Preconditioner>,
 ) -> Result<nnz::Solver> {
     match preconditioner {
-        Some(of) => a.solver_with(options, &of.preconditioner),
+        Some(of) => a.solver_with(options, &of.0),
         None => a.solver(options),
     }
 }

@@ -299,6 +299,18 @@ def test_products_with_sparse_rows_and_columns_store_no_zeros():
             np.testing.assert_array_equal(found.toarray(), expected.toarray())
 
 
+@pytest.mark.parametrize("suffix", ["array", "matrix"])
+@pytest.mark.parametrize("format", ["bsr", "coo", "csc", "csr", "dia", "dok", "lil"])
+def test_products_of_elements_are_of_our_classes(format, suffix):
+    made = random((6, 4), 0.6, "d")
+    theirs, ours = (getattr(module, f"{format}_{suffix}")(made) for module in (sp, nnz))
+    row, column = made[[0]], made[:, [0]]
+    for factor in (2.0, made, row, column, made.toarray(), np.ones(4), np.ones((6, 1)), np.array([[3.0]])):
+        found, expected = ours.multiply(factor), theirs.multiply(factor)
+        assert (type(found).__module__.startswith("nnz."), type(found).__name__) == (True, type(expected).__name__)
+        np.testing.assert_array_equal(found.toarray(), expected.toarray())
+
+
 def test_dense_copies_own_their_memory():
     for format in ("csr", "csc"):
         dense = random((6, 4), 0.6, "d").asformat(format)

@@ -193,6 +193,22 @@ def test_a_program_is_one_request(client):
         client.program([squared, {"operation": "norm", "matrix": "$cubed"}])
 
 
+def test_matrices_are_put_together_on_the_server(client, monkeypatch):
+    theirs = [matrix(char, n) for char, n in (("d", 30), ("f", 30), ("F", 30), ("d", 30), ("f", 30))]
+    here = [nnz.DeviceCsr.from_scipy(each, "cpu") for each in theirs]
+    monkeypatch.setenv("NNZ_SERVER", client.url)
+    there = [nnz.DeviceCsr.from_scipy(each) for each in theirs]
+    with monkeypatch.context() as patched:
+        patched.setattr(nnz.client.Matrix, "to_scipy", None)  # nothing is copied from the server
+        made = [getattr(nnz, name)(there[:count]) for name in ("vstack", "hstack", "block_diag") for count in (1, 2, 5)]
+        made += [nnz.kron(there[0], there[1]), nnz.vstack(there[:2], dtype="f")]
+    expected = [getattr(nnz, name)(here[:count]) for name in ("vstack", "hstack", "block_diag") for count in (1, 2, 5)]
+    expected += [nnz.kron(here[0], here[1]), nnz.vstack(here[:2], dtype="f")]
+    for found, right in zip(made, expected, strict=True):
+        assert found.is_remote and (type(found), found.dtype) == (type(right), right.dtype)
+        np.testing.assert_array_equal(found.toarray(), right.toarray())
+
+
 def test_operations_store_and_answer_numbers(client):
     a = matrix()
     h = client.put(a, "numbers", durable=True)

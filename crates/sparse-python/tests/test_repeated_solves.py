@@ -1,5 +1,7 @@
 """Solvers and preconditioners that take other values of the same pattern."""
 
+import subprocess
+import sys
 import threading
 
 import nnz
@@ -73,12 +75,40 @@ def test_limits_and_first_solutions():
     assert not solver.solve(0 * b, x0=x)[0].any()
 
 
+def test_limits_beyond_all_numbers_of_iterations_are_taken():
+    a, b = laplace(4), np.ones(16)
+    for method in ("cg", "gmres"):
+        assert nnz.linalg.Solver(a, method, maxiter=10**30, restart=10**30).solve(b)[1] == 0
+        assert getattr(nnz.linalg, method)(a, b, maxiter=10**30)[1] == 0
+    assert nnz.linalg.lsqr(a, b, iter_lim=10**30)[1] in (1, 2)
+
+
+def test_the_first_matrix_does_not_stay():
+    a = nnz.DeviceCsr.from_scipy(laplace(4), "cpu")
+    before = sys.getrefcount(a._native)
+    solver, preconditioner = nnz.linalg.Solver(a), nnz.linalg.jacobi(a)
+    after = sys.getrefcount(a._native)
+    assert after == before
+    assert solver.shape == preconditioner.shape == (16, 16)
+
+
+def test_jacobi_takes_other_patterns_of_as_many_entries():
+    a = sp.csr_array([[2.0, 1, 0], [0, 2, 0], [0, 0, 2]])
+    b = sp.csr_array([[4.0, 0, 0], [0, 5, 0], [1, 0, 8]])
+    for block in (1, 2):
+        jacobi = nnz.linalg.jacobi(a, block)
+        jacobi.update(b)
+        np.testing.assert_array_equal(jacobi.solve(np.ones(3)), nnz.linalg.jacobi(b, block).solve(np.ones(3)))
+    with pytest.raises(ValueError, match="another pattern"):
+        nnz.linalg.ilu0(a).update(b)
+
+
 def test_what_does_not_fit_is_named():
     a = laplace(4)
     solver, preconditioner = nnz.linalg.Solver(a), nnz.linalg.ilu0(a)
     wider = sp.csr_array(a + sp.eye_array(16, k=5))
     for made in (solver, preconditioner):
-        with pytest.raises(ValueError, match="has another pattern than the one before"):
+        with pytest.raises(ValueError, match="has another pattern"):
             made.update(wider)
         with pytest.raises(ValueError, match="f32"):
             made.update(a.astype("f"))
@@ -94,8 +124,12 @@ def test_what_does_not_fit_is_named():
         solver.solve(1j * b)
     with pytest.raises(ValueError, match="the method is 'lu' where one of cg"):
         nnz.linalg.Solver(a, "lu")
-    with pytest.raises(ValueError, match="rtol=-1"):
+    with pytest.raises(ValueError, match="rtol=-1 where a number that is not negative is right"):
         nnz.linalg.Solver(a, rtol=-1)
+    for limits in ({"maxiter": 0}, {"restart": 0}, {"maxiter": 2.5}):
+        ((name, count),) = limits.items()
+        with pytest.raises(ValueError, match=f"^{name}={count} where a whole number of at least 1 is right$"):
+            nnz.linalg.Solver(a, **limits)
     with pytest.raises(TypeError, match="M is csr_array"):
         nnz.linalg.Solver(a, M=a)
     with pytest.raises(ValueError):
@@ -136,3 +170,55 @@ def test_threads_take_turns():
     for (x, info), b in zip(found, rights, strict=True):
         assert info == 0
         np.testing.assert_array_equal(x, solver.solve(b)[0])
+
+
+#: A system that takes as many iterations as it has rows.
+LONG = """
+import os, signal, threading, time
+import nnz.linalg, numpy as np, scipy.sparse as sp
+a = sp.diags_array([-1.0, 2.0, -1.0], offsets=[-1, 0, 1], shape=(300_000, 300_000), format="csr")
+b, solver = np.ones(300_000), nnz.linalg.Solver(a, rtol=1e-14, maxiter=10**9)
+"""
+
+#: A handler calls the solver that is at work.
+REENTRY = """
+def handler(*_):
+    for call in (lambda: solver.solve(b), lambda: solver.update(a)):
+        try:
+            call()
+        except RuntimeError as error:
+            assert "at work in this thread" in str(error), error
+        else:
+            raise AssertionError("the solver solves twice")
+    raise InterruptedError
+signal.signal(signal.SIGALRM, handler)
+signal.setitimer(signal.ITIMER_REAL, 0.2)
+try:
+    solver.solve(b)
+except InterruptedError:
+    print("ended")
+solver.update(a)
+"""
+
+#: A thread that waits for another's solve gets Ctrl-C.
+WAIT = """
+other = threading.Thread(target=solver.solve, args=(b,), daemon=True)
+other.start()
+time.sleep(0.2)
+signal.signal(signal.SIGINT, signal.default_int_handler)
+for call in (lambda: solver.solve(b), lambda: solver.update(a)):
+    threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
+    try:
+        call()
+    except KeyboardInterrupt:
+        print("ended", other.is_alive(), flush=True)
+os._exit(0)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such signals")
+@pytest.mark.parametrize(("program", "expected"), [(REENTRY, ["ended"]), (WAIT, ["ended", "True"] * 2)])
+def test_handlers_of_signals_and_threads_that_wait_are_not_locked_out(program, expected):
+    # A process of its own: what is tested would hang.
+    ran = subprocess.run([sys.executable, "-c", LONG + program], capture_output=True, text=True, timeout=100)
+    assert (ran.returncode, ran.stdout.split()) == (0, expected), ran.stderr

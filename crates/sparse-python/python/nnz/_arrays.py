@@ -91,7 +91,15 @@ def ours(result: Any) -> Any:
 Scipy: Any = object
 
 
-class _Containers(Scipy):
+class Products(Scipy):
+    """The products of all arrays and matrices whose results SciPy makes of its own classes."""
+
+    def multiply(self, other: Any) -> Any:
+        # With rows and columns to broadcast SciPy's result is of its own class.
+        return ours(super().multiply(other))
+
+
+class _Containers(Products):
     """The classes of the results of SciPy's methods, for all arrays."""
 
     _csr_container = property(lambda _: csr_array)
@@ -101,10 +109,6 @@ class _Containers(Scipy):
     _dia_container = property(lambda _: dia_array)
     _dok_container = property(lambda _: dok_array)
     _lil_container = property(lambda _: lil_array)
-
-    def multiply(self, other: Any) -> Any:
-        # With rows and columns to broadcast SciPy's result is of its own class.
-        return ours(super().multiply(other))
 
 
 class _Compressed(_Containers):

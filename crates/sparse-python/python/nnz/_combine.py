@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import scipy.sparse as sp
 
 from ._arrays import ours
@@ -34,15 +35,15 @@ def kron(A: Any, B: Any, format: str | None = None) -> Any:
 
 def _of_blocks(by: str, blocks: Any, format: str | None, dtype: Any) -> Any:
     if isinstance(blocks, (list, tuple)) and any(isinstance(block, DeviceMatrix) for block in blocks):
-        made = _on_device(by, blocks)
-        return (made if dtype is None else made.astype(dtype, copy=False)).asformat(format)
+        return _on_device(by, blocks, dtype).asformat(format)
     return ours(getattr(sp, by)(blocks, format=format, dtype=dtype))
 
 
-def _on_device(by: str, blocks: Any) -> DeviceMatrix:
-    """The matrix of those on a device, there, and in the format of the first; the host makes it."""
+def _on_device(by: str, blocks: Any, dtype: Any = None) -> DeviceMatrix:
+    """The matrix of those on a device, there, in the format of the first, and in `dtype` or the type of all values."""
     for place, block in enumerate(blocks):
         if not isinstance(block, DeviceMatrix):
             raise TypeError(f"block {place} is {type(block).__name__} where a matrix on a device is needed, as others are: from_scipy makes one")
-    first = blocks[0]
-    return first._made(first._engine.combine(by, [block._native for block in blocks]))
+    dtype = np.result_type(*(block.dtype for block in blocks)) if dtype is None else dtype
+    first, *others = (block.astype(dtype, copy=False) for block in blocks)
+    return first._made(first._engine.combine(by, [block._native for block in (first, *others)]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -45,6 +46,7 @@ def solve(
         return None
     if not is_count(limit) and not (method == "gmres" and limit == 0):
         return None
+    limit, restart = countable(limit), countable(restart)
     x0 = x0 if x0 is None or on_gpu else np.asarray(x0, dtype)
     if any(tuple(vector.shape) not in ((rows,), (rows, 1)) for vector in (b, x0) if vector is not None):
         return None
@@ -110,6 +112,11 @@ def is_count(number: Any) -> bool:
     return isinstance(number, numbers.Integral) and int(number) >= 1
 
 
+def countable(number: int) -> int:
+    """A number of iterations, or the largest that can be counted: no solver comes so far."""
+    return min(int(number), sys.maxsize)
+
+
 def matrix_of(A: Any, dtype: np.dtype[Any]) -> _native.Matrix:
     if isinstance(A, DeviceMatrix):
         return A._native if A.dtype == dtype else A._engine.cast(A._native, dtype.char)
@@ -121,7 +128,10 @@ def _fits(preconditioner: _native.Preconditioner, matrix: _native.Matrix) -> boo
 
 
 def _solution(run: Callable[[Any], tuple[bool, int]], b: Any, x0: Any, matrix: Any) -> tuple[Any, bool, int]:
-    """x, and what `run` returns, which gets (b, x0, x): arrays of the host, or where b is on the matrix's GPU."""
+    """x, and what `run` returns, which gets (b, x0, x): arrays of the host, or where b is on the matrix's GPU.
+
+    Of the matrix, or its solver, the type and the device count.
+    """
     if not _dlpack.is_on_gpu(b):
         dtype = np.dtype(matrix.dtype)
         x = np.empty(len(b), dtype)
@@ -156,35 +166,38 @@ class Solver:
     def __init__(self, A: Any, method: str = "cg", *, rtol: float = 1e-5, maxiter: int | None = None, restart: int = 20, M: Any = None) -> None:
         if method not in METHODS:
             raise ValueError(f"the method is {method!r} where one of {', '.join(METHODS)} is right")
-        if not (is_limit(rtol) and is_count(restart) and (maxiter is None or is_count(maxiter))):
-            raise ValueError(f"rtol={rtol!r}, maxiter={maxiter!r} and restart={restart!r} where numbers that are not negative are right")
+        if not is_limit(rtol):
+            raise ValueError(f"rtol={rtol!r} where a number that is not negative is right")
+        for name, count in (("maxiter", 1 if maxiter is None else maxiter), ("restart", restart)):
+            if not is_count(count):
+                raise ValueError(f"{name}={count!r} where a whole number of at least 1 is right")
         if M is not None and not isinstance(M, Preconditioner):
             raise TypeError(f"M is {type(M).__name__} where a preconditioner of nnz.linalg is needed")
-        self._matrix = floating(A)
         # As in SciPy, the limit of GMRES counts cycles.
         limit = maxiter if maxiter is None or method != "gmres" else maxiter * restart
-        limits = (float(rtol), 0.0, limit, int(restart))
-        self._native = _native.Solver.of(self._matrix, method, limits, None if M is None else M._native)
+        limits = (float(rtol), 0.0, None if limit is None else countable(limit), countable(restart))
+        self._native = _native.Solver.of(floating(A), method, limits, None if M is None else M._native)
 
     @property
     def shape(self) -> tuple[int, int]:
         """(rows, columns) of A."""
-        return self._matrix.shape
+        return self._native.shape
 
     @property
     def dtype(self) -> np.dtype[Any]:
         """The type in which systems are solved: that of A, or float64 for integers."""
-        return np.dtype(self._matrix.dtype)
+        return np.dtype(self._native.dtype)
 
     @property
     def device(self) -> str:
         """The name of the device of A."""
-        return self._matrix.device
+        return self._native.device
 
     def solve(self, b: Any, x0: Any = None) -> tuple[Any, int]:
         """(x, info) of A·x = b from x0, or from 0: `info` is 0 where ‖b − A·x‖ ≤ rtol·‖b‖, else the number of iterations.
 
-        A vector on the GPU of A stays there, and so does x.
+        A vector on the GPU of A stays there, and so does x. Threads take turns; a handler of a signal that calls the solver
+        while it is at work in the same thread gets a `RuntimeError`.
         """
         if not _dlpack.is_on_gpu(b):
             b = converted("b", b, "solver", self.dtype)
@@ -193,11 +206,11 @@ class Solver:
         for name, vector in (("b", b), ("x0", x0)):
             if vector is not None and tuple(vector.shape) not in ((rows,), (rows, 1)):
                 raise wrong_shape(name, tuple(vector.shape), f"({rows},)")
-        x, converged, iterations = _solution(self._native.solve, b, x0, self._matrix)
+        x, converged, iterations = _solution(self._native.solve, b, x0, self._native)
         return x, 0 if converged else max(iterations, 1)
 
     def update(self, A: Any) -> None:
-        """Takes the values of another matrix with the same pattern, type and device: the plan stays.
+        """Takes the values of another matrix with the same format, pattern, type and device: the plan stays.
 
         M stays as it is, until its :meth:`Preconditioner.update`. After an error the solver is that of the matrix before.
         """

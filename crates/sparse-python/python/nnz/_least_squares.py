@@ -11,7 +11,7 @@ import scipy.sparse.linalg as scipy_linalg
 from . import _dlpack, _native
 from ._arrays import TYPES, contiguous
 from ._device import DeviceMatrix
-from ._iterative import is_count, is_limit, matrix_of
+from ._iterative import countable, is_count, is_limit, matrix_of
 
 
 def lsqr(
@@ -62,7 +62,7 @@ def _lsqr(A: Any, b: Any, damp: float, criteria: tuple[float, float, float], lim
     matrix = matrix_of(A, dtype)
     x = _dlpack.like(b, (cols,), matrix.device) if on_gpu else np.empty(cols, dtype)
     x[:] = 0 if x0 is None else x0
-    istop, *found = _run(matrix, b, x, (damp, *criteria, limit), on_gpu)
+    istop, *found = _run(matrix, b, x, (damp, *criteria, None if limit is None else countable(limit)), on_gpu)
     if istop is None:
         return None
     if dtype == np.complex64 and not on_device:

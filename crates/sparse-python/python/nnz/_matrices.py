@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ._arrays import CLASSES, FORMATS, Coo, Csc, Csr, Scipy
+from ._arrays import CLASSES, FORMATS, Coo, Csc, Csr, Products
 
 
-class _Containers(Scipy):
+class _Containers(Products):
     """The classes of the results of SciPy's methods, for all matrices."""
 
     _csr_container = property(lambda _: csr_matrix)

@@ -33,7 +33,8 @@ class Preconditioner(LinearOperator):
     def update(self, A: Any) -> None:
         """Takes the values of another matrix with the same pattern, type and device, without another analysis.
 
-        All solvers that were made with the preconditioner have them, too. After an error the old values remain.
+        All solvers that were made with the preconditioner have them, too. After an error the old values remain. Incomplete
+        factors compare the patterns; :func:`jacobi`, also of blocks, takes any matrix of the same format, shape and `nnz`.
         """
         self._native.update(floating(A))
 

@@ -146,9 +146,11 @@ def multiply_sparse(a: Matrix, b: Any) -> Matrix:
 
 
 def combine(by: str, blocks: Sequence[Any]) -> Matrix:
-    # The server has no operation of that kind.
-    theirs = [_on_server(block).handle.to_scipy() for block in blocks]
-    return _put(sp.csr_array(sp.kron(*theirs) if by == "kron" else getattr(sp, by)(theirs)))
+    if len(blocks) == 1:
+        return _on_server(blocks[0])
+    # The server combines two: by halves each entry is copied log2(len(blocks)) times.
+    half = len(blocks) // 2
+    return _made(combine(by, blocks[:half]), by, other=combine(by, blocks[half:]))
 
 
 def select(a: Matrix, rows: Any = None, columns: Any = None) -> Matrix:
