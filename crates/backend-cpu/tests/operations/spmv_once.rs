@@ -99,6 +99,30 @@ fn rows_without_entries_have_sums_of_zero() {
     check_type::<f16>();
 }
 
+#[test]
+fn rows_of_one_entry_have_its_product_and_never_a_negative_zero() {
+    for rows in [1, 7, 1000] {
+        // A permutation, whose products are −0 where x is 0; then as many entries in other rows.
+        let columns: Vec<i32> = (0..rows).map(|row| row * 3 % rows).collect();
+        let (one_each, two_in_first) = (
+            (0..=rows).collect(),
+            (0..=rows).map(|row| if row == 0 { 0 } else { rows.min(row + 1) }).collect(),
+        );
+        for offsets in [one_each, two_in_first] {
+            let (rows, values) = (rows as usize, vec![-2.0; rows as usize]);
+            let a = Csr::<f64>::new_unsorted(rows, rows, offsets, columns.clone(), values).unwrap();
+            let expected = product(&Reference, &a, Op::None, &PlanOptions::default(), (1.0, 0.0)).unwrap();
+            for cpu in backends() {
+                let found = multiply_once(cpu, &a, rows, a.indices()).unwrap();
+                assert_eq!(bits(&found), bits(&expected), "{rows} rows");
+                let mut outside = columns.clone();
+                outside[rows / 2] = rows as i32;
+                assert!(multiply_once(cpu, &a, rows, &outside).is_err());
+            }
+        }
+    }
+}
+
 /// Few entries are added by the calling thread, many by several, unless each of two had about as many sums as entries.
 #[test]
 fn products_of_one_call_across_the_rows_agree_with_the_reference() {

@@ -215,14 +215,21 @@ mod tests {
 
     #[test]
     fn few_entries_anywhere_are_counted_to_their_columns() {
-        let (cpu, cols) = (Cpu::with(2, Simd::detect()).unwrap(), 1 << 18);
-        let entries = [(0, 1, 1.0), (0, cols - 1, 2.0), (2, 1, 3.0), (2, 7, 4.0)];
-        let csr: Csr<f64> =
-            Coo::<f64>::from_triplets(3, cols, entries).unwrap().convert(&Default::default()).unwrap();
+        let entries = [(0, 1, 1.0), (0, (1 << 18) - 1, 2.0), (2, 1, 3.0), (2, 7, 4.0)];
+        let far: Csr<f64> =
+            Coo::<f64>::from_triplets(3, 1 << 18, entries).unwrap().convert(&Default::default()).unwrap();
+        // Each part of the other has as many columns as all have.
+        for csr in [far, sparse_generate::uniform(50_000, 50_000, 4, 1).unwrap()] {
+            check_scattered(&csr);
+        }
+    }
+
+    fn check_scattered(csr: &Csr<f64>) {
+        let (cpu, cols) = (Cpu::with(2, Simd::detect()).unwrap(), csr.ncols());
         let lines = (&**csr.offsets(), &**csr.indices(), &**csr.values());
         assert!(by_spans(&cpu, cols, lines, parts(&cpu, cols, lines.0, lines.1).unwrap()).unwrap().is_none());
         let (found, expected): (Csc<f64>, Csc<f64>) =
-            (recompress(&cpu, &csr).unwrap(), csr.convert(&()).unwrap());
+            (recompress(&cpu, csr).unwrap(), csr.convert(&()).unwrap());
         assert_eq!((found.offsets(), found.indices()), (expected.offsets(), expected.indices()));
         assert_eq!(found.values(), expected.values());
     }

@@ -9,10 +9,15 @@ use crate::primitive::fill::{Arrays, try_zeroed, unwritten};
 use sparse_core::op::Duplicates;
 use sparse_core::{Index, Result, Scalar};
 
-/// Entries and lines up to which CSR becomes CSC sooner by one thread than by two in parts. f64, two quiet cores of an
-/// EPYC (Zen 5), µs of one and of two: 10 000 rows of 5 in random columns 80 and 121, 20 000 181 and 202, 40 000 414
-/// and 432; a diagonal of 100 000 179 and 303; rows of 60, 1500 of them 114 and 120, 4000 345 and 262.
+/// Entries and lines up to which CSR becomes CSC sooner by one thread than by two in parts, with long lines, too. f64,
+/// two quiet cores of an EPYC (Zen 5), µs of one and of two: 10 000 rows of 5 in random columns 80 and 121, 20 000 181
+/// and 202, 40 000 414 and 432; a diagonal of 100 000 179 and 303; rows of 60, 1500 of them 114 and 120, 4000 345 and
+/// 262.
 const SMALL: usize = 1 << 17;
+
+/// Entries for each line up to which the same holds beyond [`SMALL`] entries: one thread adds up the counts of all
+/// parts. As above: grids of 165² 178 and 192, 190² 240 and 281, 256² 671 and 456, 30³ 233 and 238, 34³ 388 and 342.
+const FOR_EACH_LINE: usize = 2;
 
 /// Entries and lines up to which this holds for coordinates, and the entries of a line on average: lines are sorted one
 /// by one. As above, in any order: 3000 rows of 5 66 and 109, 20 000 rows of 2 316 and 268, 1000 rows of 41 556 and
@@ -31,7 +36,10 @@ const SCATTERED: usize = 3 << 19;
 /// True if a matrix with `entries` entries is converted to its `lines` lines along the other axis by one thread. Where
 /// there is no other one, larger ones are, too, up to those that are sorted into buckets if their indices lie anywhere.
 pub(super) fn is_small(cpu: &Cpu, entries: usize, lines: usize) -> bool {
-    entries.max(lines) <= if cpu.threads() == 1 { SCATTERED } else { SMALL }
+    if cpu.threads() == 1 {
+        return entries.max(lines) <= SCATTERED;
+    }
+    lines <= SMALL && entries <= SMALL + FOR_EACH_LINE * lines
 }
 
 /// True if this holds for indices that lie anywhere.

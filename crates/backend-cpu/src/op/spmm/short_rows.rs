@@ -175,36 +175,67 @@ impl<T: Scalar, I: Index, O: Index> Rows<'_, T, I, O> {
     #[inline(always)]
     unsafe fn multiply<const W: usize>(&mut self, first: usize) -> usize {
         let skips_rows = self.skips_rows();
-        let Self { a: Lines { offsets, indices, values }, rows, b, columns, c } = self;
-        let (b, columns, offsets) = (*b, *columns, &offsets[rows.start..=rows.end]);
-        let sum = |entries: Range<usize>, c: &mut [T]| {
-            let (mut sums, mut entry) = ([T::Acc::ZERO; W], entries.start);
-            while entry < entries.end {
-                // SAFETY: the caller's promise: the entry is one of the matrix, and its row of B is there.
-                let (value, b) = unsafe {
-                    let row = indices.get_unchecked(entry).as_usize() * columns + first;
-                    (values.get_unchecked(entry).to_acc(), b.get_unchecked(row..row + W))
-                };
-                for (sum, b) in sums.iter_mut().zip(b) {
-                    *sum += value * b.to_acc();
-                }
-                entry += 1;
-            }
-            for (c, &sum) in c[first..first + W].iter_mut().zip(&sums) {
-                *c = T::from_acc(sum);
-            }
-        };
+        let Self { a, rows, b, columns, c } = self;
+        // In variables of this function, else they are loaded again for every row.
+        let (a, columns, b) = (*a, *columns, Columns { b, columns: *columns, first });
+        let offsets = &a.offsets[rows.start..=rows.end];
         if skips_rows {
-            for_each_filled_row(offsets, |row, entries| sum(entries, &mut c[row * columns..][..columns]));
+            for_each_filled_row(offsets, |row, entries| {
+                // SAFETY: the caller's promise.
+                unsafe { b.sum::<W, _, _>(a, entries, &mut c[row * columns..][..columns]) }
+            });
             return W;
         }
         let mut start = offsets[0].as_usize();
         for (end, c) in offsets[1..].iter().zip(c.chunks_exact_mut(columns)) {
             let end = end.as_usize();
-            sum(start..end, c);
+            // SAFETY: the caller's promise.
+            unsafe { b.sum::<W, _, _>(a, start..end, c) };
             start = end;
         }
         W
+    }
+}
+
+/// Columns of B from `first` on.
+#[derive(Clone, Copy)]
+struct Columns<'a, T> {
+    b: &'a [T],
+    columns: usize,
+    first: usize,
+}
+
+impl<T: Scalar> Columns<'_, T> {
+    /// Writes the sums of `W` columns of a row with these entries to a row of C.
+    ///
+    /// Always inlined: a closure of two calls was not, and so compiled for the base instruction set. f64, one thread
+    /// of an EPYC (Zen 5), K = 32, µs: 1000 rows of 4 18 and 9, a diagonal of 1000 6.6 and 3.5, a grid of 60² 74 and 35.
+    ///
+    /// # Safety
+    /// The entries lie inside the matrix, which has as many columns as B has rows.
+    #[inline(always)]
+    unsafe fn sum<const W: usize, I: Index, O: Index>(
+        self,
+        a: Lines<'_, T, I, O>,
+        entries: Range<usize>,
+        c: &mut [T],
+    ) {
+        let Self { b, columns, first } = self;
+        let (mut sums, mut entry) = ([T::Acc::ZERO; W], entries.start);
+        while entry < entries.end {
+            // SAFETY: the caller's promise: the entry is one of the matrix, and its row of B is there.
+            let (value, b) = unsafe {
+                let row = a.indices.get_unchecked(entry).as_usize() * columns + first;
+                (a.values.get_unchecked(entry).to_acc(), b.get_unchecked(row..row + W))
+            };
+            for (sum, b) in sums.iter_mut().zip(b) {
+                *sum += value * b.to_acc();
+            }
+            entry += 1;
+        }
+        for (c, &sum) in c[first..first + W].iter_mut().zip(&sums) {
+            *c = T::from_acc(sum);
+        }
     }
 }
 

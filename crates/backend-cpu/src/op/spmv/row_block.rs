@@ -69,7 +69,7 @@ impl<T: Scalar, I: Index> Entries<'_, T, I> {
     /// # Safety
     /// The entry lies inside the matrix, and its column is below the length of `x`.
     #[inline(always)]
-    unsafe fn product(&self, entry: usize) -> T::Acc {
+    pub(super) unsafe fn product(&self, entry: usize) -> T::Acc {
         // SAFETY: the caller's promise.
         unsafe {
             let x = self.x.get_unchecked(self.columns.get_unchecked(entry).as_usize());
