@@ -78,7 +78,8 @@ def test_limits_and_first_solutions():
 def test_limits_beyond_all_numbers_of_iterations_are_taken():
     a, b = laplace(4), np.ones(16)
     for method in ("cg", "gmres"):
-        assert nnz.linalg.Solver(a, method, maxiter=10**30, restart=10**30).solve(b)[1] == 0
+        for count in (10**30, np.int64(2**62)):
+            assert nnz.linalg.Solver(a, method, maxiter=count, restart=count).solve(b)[1] == 0
         assert getattr(nnz.linalg, method)(a, b, maxiter=10**30)[1] == 0
     assert nnz.linalg.lsqr(a, b, iter_lim=10**30)[1] in (1, 2)
 

@@ -174,7 +174,7 @@ class Solver:
         if M is not None and not isinstance(M, Preconditioner):
             raise TypeError(f"M is {type(M).__name__} where a preconditioner of nnz.linalg is needed")
         # As in SciPy, the limit of GMRES counts cycles.
-        limit = maxiter if maxiter is None or method != "gmres" else maxiter * restart
+        limit = maxiter if maxiter is None or method != "gmres" else int(maxiter) * int(restart)
         limits = (float(rtol), 0.0, None if limit is None else countable(limit), countable(restart))
         self._native = _native.Solver.of(floating(A), method, limits, None if M is None else M._native)
 
