@@ -34,7 +34,8 @@ impl Matrix {
     /// Reads a file as CSR, with values of the file's own type; see [`read_csr`](Self::read_csr).
     ///
     /// The file is `.mtx`, `.mtx.gz`, `.npz` or `.npy`, or a folder of parts ([`parts`](sparse_io::parts)). One with far
-    /// more rows than entries is refused ([`MatrixFile::has_too_many_rows`]); [`read_coo`](Self::read_coo) reads it.
+    /// more rows than entries, and without the offsets of rows, is refused ([`MatrixFile::has_too_many_rows`]);
+    /// [`read_coo`](Self::read_coo) reads it.
     ///
     /// ```
     /// # use nnz::prelude::*;

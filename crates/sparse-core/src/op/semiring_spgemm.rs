@@ -1,12 +1,12 @@
 //! `C ← A·B` and `C⟨M⟩ ← A·B` of sparse matrices over a user's semiring, row by row: each product is added to its column
 //! in a hash table of the row.
 //!
-//! Memory is that of C, and of one row's table for each thread.
+//! Memory is twice that of C while the rows that threads computed are joined, and one row's table for each thread.
 
 use super::semiring::Semiring;
 use crate::checks::check_size;
 use crate::error::{Error, Result};
-use crate::format::{CompressedPattern, IndexOrder};
+use crate::format::{CompressedPattern, IndexOrder, Row};
 use crate::index::Index;
 use crate::space::Host;
 use std::fmt::{self, Debug, Formatter};
@@ -33,6 +33,7 @@ pub struct SemiringSpgemm<'a, S: Semiring<V>, V, I: Index, O: Index> {
 /// the columns already, there are only elements.
 #[derive(Debug)]
 pub struct ProductRows<E, I> {
+    rows: Range<usize>,
     lengths: Vec<usize>,
     columns: Vec<I>,
     elements: Vec<E>,
@@ -83,9 +84,13 @@ impl<'a, S: Semiring<V>, V: Copy, I: Index, O: Index> SemiringSpgemm<'a, S, V, I
     }
 
     /// Computes some rows.
+    ///
+    /// # Panics
+    /// If there are not so many rows.
     pub fn compute(&self, rows: Range<usize>) -> ProductRows<S::Element, I> {
         let mut sums = RowSums::new(self.semiring);
-        let mut found = ProductRows { lengths: vec![], columns: vec![], elements: vec![] };
+        let mut found =
+            ProductRows { rows: rows.clone(), lengths: vec![], columns: vec![], elements: vec![] };
         for row in rows {
             match self.mask {
                 Some(mask) => {
@@ -116,31 +121,64 @@ impl<'a, S: Semiring<V>, V: Copy, I: Index, O: Index> SemiringSpgemm<'a, S, V, I
         }
     }
 
-    /// C of all rows, in order.
+    /// C of all rows, from parts that follow one another.
     pub(super) fn assemble(
         &self,
-        mut parts: Vec<ProductRows<S::Element, I>>,
+        parts: Vec<ProductRows<S::Element, I>>,
     ) -> Result<PatternElements<S::Element, I, O>> {
-        let mut elements =
-            parts.first_mut().map(|part| std::mem::take(&mut part.elements)).unwrap_or_default();
-        parts.iter().skip(1).for_each(|part| elements.extend_from_slice(&part.elements));
-        if let Some(mask) = self.mask {
-            return Ok((mask.clone(), elements));
+        self.check_rows(&parts)?;
+        if self.mask.is_none() {
+            O::try_new("the entries of a product", parts.iter().map(|part| part.elements.len()).sum())?;
         }
-        O::try_new("the entries of a product", elements.len())?;
-        let mut columns = parts.first_mut().map(|part| std::mem::take(&mut part.columns)).unwrap_or_default();
-        parts.iter().skip(1).for_each(|part| columns.extend_from_slice(&part.columns));
+        let ProductRows { lengths, columns, elements, .. } = ProductRows::joined(parts);
+        let pattern = match self.mask {
+            Some(mask) => mask.clone(),
+            None => {
+                let mut end = 0;
+                let ends = lengths.into_iter().map(|length| {
+                    end += length;
+                    O::cast(end)
+                });
+                let offsets = std::iter::once(O::cast(0)).chain(ends).collect();
+                let shape = (self.nrows(), self.b.0.minor());
+                Arc::new(CompressedPattern::checked::<Row>(shape, offsets, columns)?)
+            }
+        };
+        check_size(OP, "the number of elements of C", pattern.indices().len(), elements.len())?;
+        Ok((pattern, elements))
+    }
+
+    /// Fails unless the parts follow one another from the first row to the last.
+    fn check_rows(&self, parts: &[ProductRows<S::Element, I>]) -> Result<()> {
         let mut end = 0;
-        let ends = parts.iter().flat_map(|part| &part.lengths).map(|length| {
-            end += length;
-            O::cast(end)
-        });
-        let offsets = std::iter::once(O::cast(0)).chain(ends).collect();
-        let (shape, order) = ((self.nrows(), self.b.0.minor()), IndexOrder::CANONICAL);
-        // SAFETY: the offsets are sums of lengths, columns are those of B, sorted and each once in its row, and the
-        // extents are those of A and B.
-        let pattern = unsafe { CompressedPattern::new_unchecked(shape, offsets, columns, order) };
-        Ok((Arc::new(pattern), elements))
+        for part in parts {
+            check_size(OP, "the first row of a part of C", end, part.rows.start)?;
+            end += part.rows.len();
+        }
+        check_size(OP, "the number of rows of C", self.nrows(), end)
+    }
+}
+
+impl<E, I> ProductRows<E, I> {
+    /// The rows of all parts, which are dropped as they are copied.
+    fn joined(parts: Vec<Self>) -> Self {
+        let parts = match <[Self; 1]>::try_from(parts) {
+            Ok([part]) => return part,
+            Err(parts) => parts,
+        };
+        let sum = |len: fn(&Self) -> usize| parts.iter().map(len).sum();
+        let mut all = Self {
+            rows: 0..sum(|part| part.rows.len()),
+            lengths: Vec::with_capacity(sum(|part| part.lengths.len())),
+            columns: Vec::with_capacity(sum(|part| part.columns.len())),
+            elements: Vec::with_capacity(sum(|part| part.elements.len())),
+        };
+        for part in parts {
+            all.lengths.extend(part.lengths);
+            all.columns.extend(part.columns);
+            all.elements.extend(part.elements);
+        }
+        all
     }
 }
 
@@ -215,5 +253,48 @@ impl<'a, S: Semiring<V>, V, I: Index> RowSums<'a, S, V, I> {
         if let Some((_, sum)) = self.entries.get_mut(position) {
             *sum = self.semiring.add(*sum, product);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Csr;
+    use crate::op::MinPlus;
+
+    #[test]
+    fn parts_have_all_rows_of_the_product_in_order() {
+        let identity = |n| {
+            let a = Csr::<f64>::identity(n).unwrap();
+            (a.pattern().clone(), a.values().to_vec())
+        };
+        let ((pattern, values), (other_pattern, other_values)) = (identity(4), identity(3));
+        let (a, other) = ((&*pattern, &values[..]), (&*other_pattern, &other_values[..]));
+        for mask in [None, Some(&pattern)] {
+            let product = SemiringSpgemm::new(&MinPlus, a, a, mask).unwrap();
+            let assemble = |parts: &[Range<usize>]| {
+                product.assemble(parts.iter().map(|rows| product.compute(rows.clone())).collect())
+            };
+            let (c, elements) = assemble(&[0..1, 1..1, 1..4]).unwrap();
+            assert_eq!((c.offsets(), c.indices()), (pattern.offsets(), pattern.indices()));
+            assert_eq!(elements, [2.0; 4]);
+            #[expect(clippy::reversed_empty_ranges)]
+            let wrong =
+                [&[][..], &[0..1, 1..2], &[0..3, 2..4], &[2..4, 0..2], &[0..3, 3..1, 1..2], &[0..4, 0..4]];
+            for parts in wrong {
+                assert!(assemble(parts).is_err(), "{parts:?}");
+            }
+        }
+        // Rows of a product with a mask have no columns, those of another product have other ones.
+        let masked = SemiringSpgemm::new(&MinPlus, a, a, Some(&pattern)).unwrap();
+        let plain = SemiringSpgemm::new(&MinPlus, a, a, None).unwrap();
+        assert!(plain.assemble(vec![masked.compute(0..4)]).is_err());
+        let small = SemiringSpgemm::new(&MinPlus, other, other, None).unwrap();
+        assert!(small.assemble(vec![plain.compute(1..4)]).is_err());
+        let empty = CompressedPattern::checked::<Row>((4, 4), vec![0; 5], vec![]).unwrap();
+        let none = SemiringSpgemm::new(&MinPlus, a, a, Some(&Arc::new(empty)))
+            .unwrap()
+            .assemble(vec![masked.compute(0..4)]);
+        assert!(none.is_err());
     }
 }

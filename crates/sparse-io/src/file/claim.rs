@@ -74,7 +74,7 @@ impl MatrixFile {
     }
 
     /// True if row offsets would take more memory than the entries justify, so that [`read_csr`](Self::read_csr)
-    /// refuses the file and [`read_coo`](Self::read_coo) reads it.
+    /// refuses the file and [`read_coo`](Self::read_coo) reads it. Never of CSR, whose file has the offsets.
     ///
     /// ```
     /// use sparse_io::MatrixFile;
@@ -88,6 +88,11 @@ impl MatrixFile {
     /// Those of [`claim`](Self::claim).
     pub fn has_too_many_rows(&self) -> Result<bool> {
         let Claim { rows, stored, .. } = self.claim()?;
+        if let Source::Npz(bytes) = &self.source
+            && npz::has_row_offsets(bytes).map_err(|reason| self.error(reason))?
+        {
+            return Ok(false);
+        }
         let narrow = if i32::try_from(rows).is_ok() { size_of::<i32>() } else { size_of::<i64>() };
         let (offset_bytes, entry_bytes) = match &self.source {
             Source::MatrixMarket(text) => (narrow, text.bytes.len()),
@@ -156,6 +161,9 @@ impl MatrixFile {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::npz::NpzFormat;
+    use sparse_core::{BatchCsr, Coo};
+    use std::fs;
 
     fn duplicates_of(text: &str) -> usize {
         let file = MatrixFile::from_reader("memory.mtx", text.as_bytes()).unwrap();
@@ -173,6 +181,39 @@ mod tests {
             let coo = file.read_coo::<f64, i64>().unwrap();
             assert_eq!(coo.triplets().collect::<Vec<_>>(), [(rows - 1, 0, 7.0)]);
         }
+    }
+
+    #[test]
+    fn row_offsets_of_a_file_are_not_too_many() {
+        let rows = 34_000_000;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.npz");
+        let csr = Csr::<f32>::new(rows, 1, vec![0; rows + 1], vec![], vec![]).unwrap();
+        npz::write_csr(&path, &csr).unwrap();
+        let file = MatrixFile::open(&path).unwrap();
+        assert!(!file.has_too_many_rows().unwrap());
+        assert_eq!(file.read_csr::<f32, i32, i32>().unwrap().nrows(), rows);
+        let coo = Coo::<f32>::from_triplets(rows, 1, []).unwrap();
+        npz::write_coo(&path, &coo).unwrap();
+        let file = MatrixFile::open(&path).unwrap();
+        assert!(file.has_too_many_rows().unwrap() && file.read_csr::<f32, i32, i32>().is_err());
+    }
+
+    #[test]
+    fn batches_of_csr_have_row_offsets() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("batch.npz");
+        let members = [Csr::<f32>::identity(2).unwrap(), Csr::from_triplets(2, 2, [(1, 0, 3.0)]).unwrap()];
+        let csr = BatchCsr::from_members(&members.each_ref()).unwrap();
+        npz::write_batch(&path, &csr).unwrap();
+        let format = || npz::read_batch(&path).unwrap().into_block_diagonal().unwrap().format;
+        assert_eq!((format(), npz::has_row_offsets(&fs::read(&path).unwrap())), (NpzFormat::Csr, Ok(true)));
+        let expected: Vec<_> = csr.to_block_diagonal().unwrap().triplets().collect();
+        let read = |path| MatrixFile::open(path).unwrap().read_csr::<f32, i32, i32>().unwrap();
+        assert!(read(&path).triplets().eq(expected.iter().copied()));
+        npz::write_batch(&path, &csr.to_other_axis().unwrap()).unwrap();
+        assert_eq!((format(), npz::has_row_offsets(&fs::read(&path).unwrap())), (NpzFormat::Csc, Ok(false)));
+        assert!(read(&path).triplets().eq(expected));
     }
 
     #[test]

@@ -138,8 +138,15 @@ impl Element {
         }
     }
 
+    /// The first of the elements in `data` that is above all indices.
+    pub(super) fn first_above_indices(self, data: &[u8]) -> Option<u64> {
+        let Kind::U64 = self.kind else { return None };
+        let numbers = elements::<u64>(data, self.swapped, size_of::<u64>());
+        numbers.into_iter().find(|&number| i64::try_from(number).is_err())
+    }
+
     /// The elements in `data`, as indices; none if they are no integers. Integers above those of `i64` become the
-    /// largest of them, which no extent holds either.
+    /// largest of them, which is above the indices of any extent.
     pub(super) fn indices(self, data: &[u8]) -> Option<AnyIndices> {
         let swapped = self.swapped;
         Some(match self.kind {

@@ -72,11 +72,14 @@ impl<'a> RawArray<'a> {
         Ok(element.values(&self.data))
     }
 
-    /// The elements of a 1-D array, as indices.
+    /// The elements of a 1-D array, as indices; an error for one that does not fit 64 bits with a sign.
     pub(crate) fn indices(&self) -> Result<AnyIndices, String> {
         self.header.check_one_dimension()?;
         let element = Element::parse(&self.header.descr)?;
         self.check_length()?;
+        if let Some(number) = element.first_above_indices(&self.data) {
+            return Err(format!("{number} is above {}, the largest index or size", i64::MAX));
+        }
         let other = || format!("the type is `{}`, where integers are needed", self.header.descr);
         element.indices(&self.data).ok_or_else(other)
     }

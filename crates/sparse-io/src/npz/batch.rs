@@ -62,7 +62,7 @@ impl AnyBatch {
         )
     }
 
-    /// The block-diagonal matrix of the members in COO, with indices of 64 bits.
+    /// The block-diagonal matrix of the members, compressed along their axis, with indices of 64 bits.
     ///
     /// ```
     /// use sparse_core::{BatchCsr, Coo};
@@ -81,16 +81,12 @@ impl AnyBatch {
     /// Those of [`into_typed`](Self::into_typed); [`Error::IndexOverflow`] if the extents do not fit 64 bits.
     pub fn into_block_diagonal(self) -> Result<AnySparse> {
         fn along<A: Axis, T: Scalar>(batch: AnyBatch, wrap: fn(Vec<T>) -> AnyValues) -> Result<AnySparse> {
+            let format = batch.format;
             let matrix = batch.into_typed::<A, T, i64, i64>()?.to_block_diagonal()?;
-            let (major, minor) = matrix.triplets().map(|(row, col, _)| (row as i64, col as i64)).unzip();
-            Ok(AnySparse {
-                format: NpzFormat::Coo,
-                rows: matrix.nrows(),
-                cols: matrix.ncols(),
-                major: AnyIndices::I64(major),
-                minor: AnyIndices::I64(minor),
-                values: wrap(matrix.values().to_vec()),
-            })
+            let (rows, cols) = (matrix.nrows(), matrix.ncols());
+            let (offsets, indices, values) = matrix.into_parts();
+            let (major, minor) = (AnyIndices::I64(offsets), AnyIndices::I64(indices));
+            Ok(AnySparse { format, rows, cols, major, minor, values: wrap(values) })
         }
         fn typed<T: Scalar>(batch: AnyBatch, wrap: fn(Vec<T>) -> AnyValues) -> Result<AnySparse> {
             match batch.format {

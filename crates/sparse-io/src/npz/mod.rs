@@ -150,6 +150,14 @@ pub(crate) fn claim(bytes: &[u8]) -> Result<(usize, usize, usize), String> {
     Ok((rows, cols, archive.elements("data")?))
 }
 
+/// True if a file has the offsets of rows: of a matrix in CSR, or of a batch of such.
+pub(crate) fn has_row_offsets(bytes: &[u8]) -> Result<bool, String> {
+    Archive::open(bytes)?.describe("format", |array| {
+        let name = array.text()?;
+        Ok(*name == *NpzFormat::Csr.name().as_bytes() || batch::format_of(&name) == Some(NpzFormat::Csr))
+    })
+}
+
 /// True if a file has a matrix in diagonals, of which each coordinate is in at most one.
 pub(crate) fn has_diagonals(bytes: &[u8]) -> Result<bool, String> {
     Ok(Expanded::of(&mut Archive::open(bytes)?)? == Some(Expanded::Dia))

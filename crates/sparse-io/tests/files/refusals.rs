@@ -289,6 +289,23 @@ fn indices_may_be_of_any_type_of_integers() {
 }
 
 #[test]
+fn sizes_of_a_shape_are_below_those_of_indices() {
+    let coo = |rows: u64| {
+        let file = archive(&[
+            ("format", npy_bytes("|S3", "()", b"coo")),
+            ("shape", npy_bytes("<u8", "(2,)", bytemuck::cast_slice(&[rows, 3]))),
+            ("row", npy_bytes("<u8", "(1,)", bytemuck::cast_slice(&[2_u64]))),
+            ("col", npy_bytes("<u8", "(1,)", bytemuck::cast_slice(&[1_u64]))),
+            ("data", npy_bytes("<f8", "(1,)", bytemuck::cast_slice(&[1.5]))),
+        ]);
+        npz::parse(&file)
+    };
+    let largest = coo(i64::MAX as u64).unwrap().into_coo::<f64, i64>().unwrap();
+    assert_eq!(largest.nrows(), i64::MAX as usize);
+    insta::assert_snapshot!(coo(u64::MAX).unwrap_err(), @"<memory>: `shape`: 18446744073709551615 is above 9223372036854775807, the largest index or size");
+}
+
+#[test]
 fn members_of_archives_must_fit_together() {
     let integers =
         |values: &[i64]| npy_bytes("<i8", &format!("({},)", values.len()), bytemuck::cast_slice(values));

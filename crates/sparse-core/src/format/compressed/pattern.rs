@@ -79,7 +79,7 @@ impl<S: Space, I: Index, O: Index> CompressedPattern<S, I, O> {
 
 impl<I: Index, O: Index> CompressedPattern<Host, I, O> {
     /// A pattern whose indices may be unsorted and may repeat; checks everything else.
-    pub(super) fn checked<A: Axis>(
+    pub(crate) fn checked<A: Axis>(
         (major, minor): (usize, usize),
         offsets: Vec<O>,
         indices: Vec<I>,
