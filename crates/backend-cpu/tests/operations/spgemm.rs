@@ -169,13 +169,21 @@ fn rows_of_every_number_of_products_agree_with_the_reference() {
                 check("few products", &short, &b);
             }
         }
-        // The last columns that keys number, and more of them.
+        // The last columns that keys number, and more of them; the longest row has 64 products.
+        let lengths: Vec<_> = (0..=32).collect();
+        let full = inexact(with_row_lengths::<T>(&lengths, 90, 6).unwrap());
         for columns in [1 << 26, (1 << 26) + 1] {
             let entries = (0..90).flat_map(|i| [(i, columns - 1 - i % 7, T::ONE), (i, i % 3, T::ONE)]);
             let b = inexact(Csr::from_triplets(90, columns, entries).unwrap());
-            let expected = contents(&product(&Reference, &a, &b, None).unwrap());
-            for cpu in backends() {
-                assert!(contents(&Operations::spgemm(cpu, &a, &b).unwrap()) == expected, "{:?}", cpu.simd());
+            for a in [&a, &short, &full] {
+                let expected = contents(&product(&Reference, a, &b, None).unwrap());
+                for cpu in backends() {
+                    assert!(
+                        contents(&Operations::spgemm(cpu, a, &b).unwrap()) == expected,
+                        "{:?}",
+                        cpu.simd()
+                    );
+                }
             }
         }
     }

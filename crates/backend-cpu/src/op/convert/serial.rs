@@ -16,7 +16,7 @@ use sparse_core::{Index, Result, Scalar};
 const SMALL: usize = 1 << 17;
 
 /// Entries for each line up to which the same holds beyond [`SMALL`] entries: one thread adds up the counts of all
-/// parts. As above: grids of 165² 178 and 192, 190² 240 and 281, 256² 671 and 456, 30³ 233 and 238, 34³ 388 and 342.
+/// parts. Of two threads, with more as many fewer; as above: grids of 165² 178 and 192, 190² 240 and 281, 256² 671 and 456, 30³ 233 and 238, 34³ 388 and 342.
 const FOR_EACH_LINE: usize = 2;
 
 /// Entries and lines up to which this holds for coordinates, and the entries of a line on average: lines are sorted one
@@ -39,7 +39,7 @@ pub(super) fn is_small(cpu: &Cpu, entries: usize, lines: usize) -> bool {
     if cpu.threads() == 1 {
         return entries.max(lines) <= SCATTERED;
     }
-    lines <= SMALL && entries <= SMALL + FOR_EACH_LINE * lines
+    lines <= SMALL && entries <= SMALL + 2 * FOR_EACH_LINE * lines / cpu.threads()
 }
 
 /// True if this holds for indices that lie anywhere.

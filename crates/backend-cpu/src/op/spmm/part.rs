@@ -12,7 +12,7 @@ pub(super) struct Part {
     /// The rows of each group, where the values are stored row by row; none where most rows would be groups of their
     /// own.
     pub(super) groups: Vec<Range<usize>>,
-    /// The rows with entries, if a quarter have none; others have sums of zero.
+    /// The rows with entries, if there are at most three entries for four rows; others have sums of zero.
     filled: Option<Vec<u32>>,
 }
 

@@ -26,9 +26,14 @@ const FIND_FILE: &str = "row_patterns";
 /// Places for patterns: `SLOTS` of the kernels.
 const SLOTS: usize = 256;
 
-/// Entries of the longest row of which a pattern is made: then all take up to 256 KiB, of which products read a few
-/// KiB.
+/// Entries of the longest row of which a pattern is made.
 const LONGEST: usize = 256;
+
+/// Rows, and entries, up to which indices and offsets of 32 bits number them, and the steps of lanes past the last.
+const MOST_OF_32_BITS: usize = i32::MAX as usize - LANES;
+
+/// Bytes of patterns up to which a plan takes them: half of a small first cache. Those of a band of 101 take 41 KB.
+const CACHED_BYTES: usize = 1 << 16;
 
 /// Rows whose patterns a plan counts before it reads all of them.
 const FIRST_ROWS: usize = 1 << 12;
@@ -57,39 +62,42 @@ impl RowPatterns {
         if options.algorithm.is_some() || !is_offered {
             return Ok(None);
         }
-        Self::find(backend, a, lengths, op, options.bytes_between_runs)
+        Self::find(backend, a, lengths, op, (CACHED_BYTES, options.bytes_between_runs))
     }
 
     /// The patterns.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] if there are more than 192, or a row has more than 256 entries.
+    /// [`Error::Unsupported`] if there are more than 192 or two have one hash, a row has more than 256 entries, or
+    /// there are more rows or entries than indices and offsets of 32 bits count.
     pub(super) fn new(
         backend: &Device,
         a: RawCompressed<'_>,
         lengths: &LazyRowLengths<'_>,
         op: Op,
     ) -> Result<Self> {
-        Self::find(backend, a, lengths, op, 0)?.ok_or_else(|| {
+        Self::find(backend, a, lengths, op, (usize::MAX, 0))?.ok_or_else(|| {
             Error::unsupported(
                 "spmv algorithm `row_patterns` for this pattern",
-                "rows have more than 192 patterns or 256 entries",
+                "rows have more than 192 patterns, two with one hash, or 256 entries, or are too many",
             )
         })
     }
 
-    /// The patterns, if there are up to 192 and rows have up to [`LONGEST`] entries: first counts those of the first
-    /// rows, so that other matrices cost little.
+    /// The patterns, if there are up to 192 of this many bytes and rows have up to [`LONGEST`] entries: first counts
+    /// those of the first rows, so that other matrices cost little.
     fn find(
         backend: &Device,
         a: RawCompressed<'_>,
         lengths: &LazyRowLengths<'_>,
         op: Op,
-        between: usize,
+        (most_bytes, between): (usize, usize),
     ) -> Result<Option<Self>> {
         let longest = lengths.longest()?;
-        // A column counted from its row has the type of the indices.
-        if longest > LONGEST || a.indices.index_type() == IndexType::I32 && a.rows > i32::MAX as usize {
+        // A column counted from its row has the type of the indices; lanes step past the last entry in that of offsets.
+        let is_too_many =
+            |array: &RawBuffer, count| array.index_type() == IndexType::I32 && count > MOST_OF_32_BITS;
+        if longest > LONGEST || is_too_many(a.indices, a.rows) || is_too_many(a.offsets, a.nnz()) {
             return Ok(None);
         }
         let kernel = |entry| backend.kernel(FIND_FILE, entry, a.defines());
@@ -99,10 +107,8 @@ impl RowPatterns {
         let firsts = backend.allocate::<i64>(SLOTS)?;
         let pattern_of = backend.allocate_raw(a.rows, size_of::<u8>())?;
         let patterns = backend.allocate_raw(SLOTS * longest, a.indices.element_bytes)?;
-        let has_failed = || {
-            let failed = found.view().slice(SLOTS + 1..SLOTS + 2);
-            backend.download_before(failed, &mut || Ok(())).map(|failed| failed != 0)
-        };
+        let found_at = |place| backend.download_before(found.view().slice(place..place + 1), &mut || Ok(()));
+        let has_failed = || found_at(SLOTS + 1).map(|failed| failed != 0);
         let find_in = |rows: usize| {
             let launch = backend.launch(&find).size(rows).size(lanes).buffer(a.offsets).buffer(a.indices);
             let launch = launch.buffer(&found).buffer(&firsts).buffer(&pattern_of);
@@ -117,7 +123,7 @@ impl RowPatterns {
         let launch = launch.buffer(a.offsets).buffer(a.indices).buffer(&firsts);
         let launch = launch.buffer(&pattern_of).buffer(&patterns).buffer(&found);
         launch.exchanging_warps_at_once(a.rows.div_ceil(LANES / lanes))?;
-        if has_failed()? {
+        if has_failed()? || found_at(SLOTS)? as usize * longest * a.indices.element_bytes > most_bytes {
             return Ok(None);
         }
         let value_bytes = a.values.element_bytes;
