@@ -81,6 +81,9 @@ def test_limits_beyond_all_numbers_of_iterations_are_taken():
         for count in (10**30, np.int64(2**62)):
             assert nnz.linalg.Solver(a, method, maxiter=count, restart=count).solve(b)[1] == 0
         assert getattr(nnz.linalg, method)(a, b, maxiter=10**30)[1] == 0
+    # Products of these wrap in their own type.
+    for counts in ({"maxiter": np.int32(2**30)}, {"maxiter": np.uint8(20), "restart": np.uint8(20)}):
+        assert nnz.linalg.gmres(a, b, **counts)[1] == 0
     assert nnz.linalg.lsqr(a, b, iter_lim=10**30)[1] in (1, 2)
 
 
@@ -208,8 +211,8 @@ other.start()
 time.sleep(0.2)
 signal.signal(signal.SIGINT, signal.default_int_handler)
 for call in (lambda: solver.solve(b), lambda: solver.update(a)):
-    threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
     try:
+        threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
         call()
     except KeyboardInterrupt:
         print("ended", other.is_alive(), flush=True)

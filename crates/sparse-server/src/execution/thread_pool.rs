@@ -98,7 +98,7 @@ const PINNING_THREADS: usize = 1;
 
 /// Threads that store results while their workers go on, of which one tenant has half at most. With a disk that takes
 /// 2 s for each `fsync`, two workers had four durable uploads, and a product waited for 11 s.
-const STORING_THREADS: usize = 8;
+const STORING_THREADS: usize = 16;
 
 impl ThreadPool {
     /// Threads, and a queue for work that waits, of which one tenant may have a part. As many pins may wait.
