@@ -112,6 +112,11 @@ def is_count(number: Any) -> bool:
     return isinstance(number, numbers.Integral) and int(number) >= 1
 
 
+def plain(number: Any) -> Any:
+    """A number of iterations as one of Python, whose products do not wrap; anything else as it is."""
+    return int(number) if is_count(number) else number
+
+
 def countable(number: int) -> int:
     """A number of iterations, or the largest that can be counted: no solver comes so far."""
     return min(int(number), sys.maxsize)

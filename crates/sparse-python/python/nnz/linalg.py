@@ -16,7 +16,7 @@ from ._device import DeviceMatrix
 from ._factor import Factors, factorized, splu, spsolve
 from ._functions import of_scipy
 from ._iterative import Solver
-from ._iterative import is_count as _is_count
+from ._iterative import plain as _plain
 from ._iterative import solve as _solve
 from ._least_squares import lsqr
 from ._precondition import Preconditioner, ic0, ilu0, jacobi
@@ -103,8 +103,7 @@ def gmres(
     """:func:`scipy.sparse.linalg.gmres`: A is any square matrix; `maxiter` counts cycles of `restart` iterations."""
     if callback is None and callback_type in (None, "x", "pr_norm", "legacy"):
         rows = max([1, *np.shape(A)[:1]])
-        # Numbers of NumPy would wrap in the product.
-        restart, maxiter = (int(count) if _is_count(count) else count for count in (restart, maxiter))
+        restart, maxiter = _plain(restart), _plain(maxiter)
         cycle = min(20 if restart is None else restart, rows)
         cycles = 10 * rows if maxiter is None else maxiter
         found = _solve("gmres", A, b, x0, (rtol, atol), cycles * cycle, M, cycle)
