@@ -33,12 +33,12 @@ impl<K: Eq + Hash + Clone> SharedCapacity<K> {
         Arc::new(Self { capacity, taken: Mutex::new(Taken { all: 0, by_user: HashMap::new() }) })
     }
 
-    /// Takes so much more for a user, unless it would have more than is left then and more than one.
+    /// Takes `amount` more for a user, unless it would have more than is left then and more than one.
     pub(crate) fn take(self: &Arc<Self>, user: &K, amount: usize) -> Option<CapacityPermit<K>> {
         self.take_within(user, amount, |left| left.max(1))
     }
 
-    /// Takes so much more for a user who may have all that is left.
+    /// Takes `amount` more for a user who may have all that is left.
     pub(crate) fn take_any(self: &Arc<Self>, user: &K, amount: usize) -> Option<CapacityPermit<K>> {
         self.take_within(user, amount, |_| usize::MAX)
     }

@@ -1,4 +1,4 @@
-//! What all tenants have together: none of them has all of it.
+//! Limits that tenants and addresses have together: none of them gets all of what a server has.
 
 use super::common::{MTX, NPY, Running, mtx, npy, read, send};
 use super::matrix;
