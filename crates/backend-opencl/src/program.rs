@@ -21,6 +21,9 @@ pub(crate) struct ClProgram(Owned);
 impl ClProgram {
     /// Compiles a file for the context's device.
     ///
+    /// A build that fails is tried again: in `PoCL` 3.1 it fails where another process compiles the same text, as ranks of
+    /// MPI do, and removes a file of the cache that both have found.
+    ///
     /// # Errors
     /// [`Error::Backend`] with the file, the options and the compiler's whole log.
     pub(crate) fn build(
@@ -33,7 +36,13 @@ impl ClProgram {
         let registers = most_registers(file, defines).filter(|_| architecture >= FIRST_LIMITED);
         let limit = registers.map_or(String::new(), |most| format!(" -cl-nv-maxrregcount={most}"));
         let options = format!("-cl-std=CL1.2{limit} -D NV_ARCH={architecture} {defines}");
-        let arguments = text(file.name, &options)?;
+        let attempt = || Self::compile(backend, context, file, &options);
+        (1..BUILD_ATTEMPTS).find_map(|_| attempt().ok()).map_or_else(attempt, Ok)
+    }
+
+    /// Compiles a file with these options, once.
+    fn compile(backend: &'static str, context: &Context, file: &File, options: &str) -> Result<Self> {
+        let arguments = text(file.name, options)?;
         let program = create_program_with_source(context.get(), &[&file.source()])
             .map_err(|code| failed(backend, "clCreateProgramWithSource", code))?;
         // SAFETY: the program is new.
@@ -59,6 +68,8 @@ impl ClProgram {
     }
 }
 
+/// The most builds of a program before it counts as one that cannot be compiled.
+const BUILD_ATTEMPTS: u32 = 4;
 /// The first architecture of NVIDIA with limits of registers: those before it were not measured.
 const FIRST_LIMITED: u32 = 80;
 
