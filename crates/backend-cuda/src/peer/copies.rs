@@ -9,9 +9,9 @@ use crate::error::failed;
 use crate::event::Mark;
 use crate::queue::Queue;
 use cudarc::driver::sys;
+use sparse_core::peer::{Channels, RankEnded};
 use sparse_core::{Error, Result};
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// Messages to and from the threads of other ranks.
 #[derive(Debug)]
@@ -27,13 +27,6 @@ struct Offer {
     bytes: usize,
     queue: Arc<Queue>,
     ready: Arc<Mark>,
-}
-
-/// A channel to and from each rank.
-#[derive(Debug)]
-struct Channels<M> {
-    to: Vec<Sender<M>>,
-    from: Vec<Mutex<Receiver<M>>>,
 }
 
 impl Mailbox {
@@ -59,7 +52,7 @@ impl Mailbox {
 
     /// Tells each receiver where its elements are, or that there are none.
     fn offer(&self, joint: &Joint, sends: Result<Vec<Transfer>>, ranks: &[usize]) -> Result<()> {
-        let mut told = Ok(());
+        let mut sent = Ok(());
         for (k, &rank) in ranks.iter().enumerate() {
             let offer = sends.as_ref().ok().map(|sends| Offer {
                 address: sends[k].address,
@@ -67,14 +60,14 @@ impl Mailbox {
                 queue: joint.queue.clone(),
                 ready: joint.ready.clone(),
             });
-            told = told.and(self.offers.send(rank, offer));
+            sent = sent.and(send(&self.offers, rank, offer));
         }
-        sends.and(told)
+        sends.and(sent)
     }
 
     /// Enqueues the copies of what was offered, lets the device's stream wait for them, and answers.
     fn copy(&self, joint: &Joint, receives: Result<Vec<Transfer>>, ranks: &[usize]) -> Result<()> {
-        let offers: Vec<_> = ranks.iter().map(|&rank| self.offers.receive(rank)).collect();
+        let offers: Vec<_> = ranks.iter().map(|&rank| receive(&self.offers, rank)).collect();
         let copies = receives.and_then(|receives| {
             receives.iter().zip(offers).try_for_each(|(transfer, offer)| match offer? {
                 Some(offer) => offer.copy_to(*transfer, joint),
@@ -86,18 +79,18 @@ impl Mailbox {
             // Nobody can wait for the event, so the host does.
             let _ = joint.exchanges.synchronize();
         }
-        let mut told = Ok(());
+        let mut sent = Ok(());
         for &rank in ranks {
-            told = told.and(self.answers.send(rank, marked.is_ok().then(|| joint.done.clone())));
+            sent = sent.and(send(&self.answers, rank, marked.is_ok().then(|| joint.done.clone())));
         }
-        copies.and(marked).and(told)
+        copies.and(marked).and(sent)
     }
 
     /// Lets the device's stream wait for the copies of all receivers.
     fn wait_for_receivers(&self, joint: &Joint, ranks: &[usize]) -> Result<()> {
         let mut waits = Ok(());
         for &rank in ranks {
-            let wait = self.answers.receive(rank).and_then(|done| match done {
+            let wait = receive(&self.answers, rank).and_then(|done| match done {
                 Some(done) => done.precedes(&joint.queue),
                 None => Ok(()),
             });
@@ -125,34 +118,22 @@ impl Offer {
     }
 }
 
-impl<M> Channels<M> {
-    fn group(ranks: usize) -> Vec<Self> {
-        let mut group: Vec<_> = (0..ranks).map(|_| Self { to: vec![], from: vec![] }).collect();
-        for sender in 0..ranks {
-            for receiver in 0..ranks {
-                let (to, from) = channel();
-                group[sender].to.push(to);
-                group[receiver].from.push(Mutex::new(from));
-            }
-        }
-        group
-    }
-
-    fn send(&self, to: usize, message: M) -> Result<()> {
-        let sender = self.to.get(to).ok_or_else(|| no_rank(to, self.to.len()))?;
-        sender.send(message).map_err(|_| left(to))
-    }
-
-    fn receive(&self, from: usize) -> Result<M> {
-        let receiver = self.from.get(from).ok_or_else(|| no_rank(from, self.from.len()))?;
-        receiver.lock().unwrap_or_else(PoisonError::into_inner).recv().map_err(|_| left(from))
-    }
+/// Sends a message to a rank.
+fn send<M>(channels: &Channels<M>, to: usize, message: M) -> Result<()> {
+    check_rank(to, channels.ranks())?;
+    channels.send(to, message).map_err(error)
 }
 
-fn no_rank(rank: usize, ranks: usize) -> Error {
-    Error::shape(OP, format_args!("rank {rank} of {ranks} ranks"))
+/// Waits for the next message of a rank.
+fn receive<M>(channels: &Channels<M>, from: usize) -> Result<M> {
+    check_rank(from, channels.ranks())?;
+    channels.receive(from).map_err(error)
 }
 
-fn left(rank: usize) -> Error {
-    Error::operands(OP, format!("rank {rank} has ended"))
+fn check_rank(rank: usize, ranks: usize) -> Result<()> {
+    if rank < ranks { Ok(()) } else { Err(Error::shape(OP, format_args!("rank {rank} of {ranks} ranks"))) }
+}
+
+fn error(ended: RankEnded) -> Error {
+    Error::operands(OP, ended.to_string())
 }

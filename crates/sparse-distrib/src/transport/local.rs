@@ -1,9 +1,8 @@
 //! Ranks that are threads of one process, joined by channels.
 
 use super::{Transport, check_peer, check_rank, with_length};
+use sparse_core::peer::{Channels, RankEnded};
 use sparse_core::{Error, Result};
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 /// A rank among threads of one process. Sending never waits.
@@ -20,15 +19,8 @@ use std::thread;
 #[derive(Debug)]
 pub struct Local {
     rank: usize,
-    messages: Channels,
-    collectives: Channels,
-}
-
-/// A channel to and from each rank.
-#[derive(Debug)]
-struct Channels {
-    to: Vec<Sender<Vec<u8>>>,
-    from: Vec<Mutex<Receiver<Vec<u8>>>>,
+    messages: Channels<Vec<u8>>,
+    collectives: Channels<Vec<u8>>,
 }
 
 impl Local {
@@ -63,7 +55,7 @@ impl Transport for Local {
     }
 
     fn ranks(&self) -> usize {
-        self.messages.to.len()
+        self.messages.ranks()
     }
 
     fn local_rank(&self) -> usize {
@@ -72,12 +64,12 @@ impl Transport for Local {
 
     fn send(&self, to: usize, message: Vec<u8>) -> Result<()> {
         check_peer(self, to)?;
-        self.messages.send(to, message)
+        self.messages.send(to, message).map_err(error)
     }
 
     fn receive(&self, from: usize) -> Result<Vec<u8>> {
         check_peer(self, from)?;
-        self.messages.receive(from)
+        self.messages.receive(from).map_err(error)
     }
 
     fn exchange(
@@ -100,47 +92,25 @@ impl Transport for Local {
     fn broadcast(&self, root: usize, message: Vec<u8>) -> Result<Vec<u8>> {
         check_rank(self, root)?;
         if self.rank != root {
-            return self.collectives.receive(root);
+            return self.collectives.receive(root).map_err(error);
         }
         for rank in (0..self.ranks()).filter(|&rank| rank != root) {
-            self.collectives.send(rank, message.clone())?;
+            self.collectives.send(rank, message.clone()).map_err(error)?;
         }
         Ok(message)
     }
 
     fn gather(&self, root: usize, message: Vec<u8>) -> Result<Option<Vec<Vec<u8>>>> {
         check_rank(self, root)?;
-        self.collectives.send(root, message)?;
+        self.collectives.send(root, message).map_err(error)?;
         if self.rank != root {
             return Ok(None);
         }
-        (0..self.ranks()).map(|rank| self.collectives.receive(rank)).collect::<Result<_>>().map(Some)
+        let messages = (0..self.ranks()).map(|rank| self.collectives.receive(rank).map_err(error));
+        messages.collect::<Result<_>>().map(Some)
     }
 }
 
-impl Channels {
-    fn group(ranks: usize) -> Vec<Self> {
-        let mut group: Vec<_> = (0..ranks).map(|_| Self { to: vec![], from: vec![] }).collect();
-        for sender in 0..ranks {
-            for receiver in 0..ranks {
-                let (to, from) = channel();
-                group[sender].to.push(to);
-                group[receiver].from.push(Mutex::new(from));
-            }
-        }
-        group
-    }
-
-    fn send(&self, to: usize, message: Vec<u8>) -> Result<()> {
-        self.to[to].send(message).map_err(|_| gone(to))
-    }
-
-    fn receive(&self, from: usize) -> Result<Vec<u8>> {
-        let receiver = self.from[from].lock().unwrap_or_else(PoisonError::into_inner);
-        receiver.recv().map_err(|_| gone(from))
-    }
-}
-
-fn gone(rank: usize) -> Error {
-    Error::Backend { backend: "local", source: format!("rank {rank} has ended").into() }
+fn error(ended: RankEnded) -> Error {
+    Error::Backend { backend: "local", source: ended.into() }
 }
