@@ -89,43 +89,43 @@ typedef struct AT_ONCE(T)
     T each[EACH];
 } Values;
 
-// Messages between lanes where they do not shuffle, in turn on either side: so a barrier stands between what is written
-// and what is read, and none is needed before the next.
+// Messages between lanes where they do not shuffle, in two buffers that take turns: `side` is the one in use. So one
+// barrier, between writing and reading, suffices for each message.
 typedef struct
 {
     ACC sums[2][LANES];
     uint words[2][STEP / BITS];
-} Told;
+} LaneMessages;
 
 // The sum of lane `from` of this work-item's warp.
-static ACC told_by(int lid, ACC sum, int from, __local Told *told, int *side)
+static ACC sum_of_lane(int lid, ACC sum, int from, __local LaneMessages *messages, int *side)
 {
 #if SHUFFLES
     return from_lane(lid, sum, from, 0);
 #else
     *side ^= 1;
-    told->sums[*side][lid] = sum;
+    messages->sums[*side][lid] = sum;
     barrier(CLK_LOCAL_MEM_FENCE);
-    return told->sums[*side][from];
+    return messages->sums[*side][from];
 #endif
 }
 
 // The sum of all lanes.
-static ACC sum_warp(int lid, ACC sum, __local Told *told, int *side)
+static ACC sum_warp(int lid, ACC sum, __local LaneMessages *messages, int *side)
 {
     for (int d = LANES / 2; d > 0; d /= 2)
-        sum += told_by(lid, sum, (lid ^ d) % LANES, told, side);
+        sum += sum_of_lane(lid, sum, (lid ^ d) % LANES, messages, side);
     return sum;
 }
 
 // The sum from the last of the beginners up to each lane.
-static ACC sum_segment(int lid, uint beginners, ACC sum, __local Told *told, int *side)
+static ACC sum_segment(int lid, uint beginners, ACC sum, __local LaneMessages *messages, int *side)
 {
     int lane = lid % LANES;
     // The lanes whose segment has begun d lanes before or earlier.
     uint going_on = ~beginners & ~1u;
     for (int d = 1; going_on != 0; d *= 2) {
-        ACC before = told_by(lid, sum, max(lane - d, 0), told, side);
+        ACC before = sum_of_lane(lid, sum, max(lane - d, 0), messages, side);
         if (going_on >> lane & 1)
             sum += before;
         going_on &= going_on << d;
@@ -152,7 +152,8 @@ typedef struct
 } Begun;
 
 // The bits of a step, decoded; those of this lane are `shift` bits from the end of `own`, and a lane looks at a word.
-static Begun begun_in(int lid, __global const uint *bits, int words, uint own, int shift, __local Told *told, int *side)
+static Begun begun_in(int lid, __global const uint *bits, int words, uint own, int shift,
+                      __local LaneMessages *messages, int *side)
 {
 #if SHUFFLES
     uint before = (1u << lid % LANES) - 1;
@@ -168,12 +169,12 @@ static Begun begun_in(int lid, __global const uint *bits, int words, uint own, i
     *side ^= 1;
     if (lid < STEP / BITS) {
         uint word = lid < words ? bits[lid] : 0;
-        told->words[*side][lid] = lanes_of_bits(word) | popcount(word) << LANES_OF_WORD;
+        messages->words[*side][lid] = lanes_of_bits(word) | popcount(word) << LANES_OF_WORD;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     Begun begun = {0, 0, popcount(own & ((1u << shift) - 1))};
     for (int word = 0; word < STEP / BITS; word++) {
-        uint found = told->words[*side][word];
+        uint found = messages->words[*side][word];
         begun.beginners |= (found & ((1 << LANES_OF_WORD) - 1)) << word * LANES_OF_WORD;
         if (word < lid / LANES_OF_WORD)
             begun.before += found >> LANES_OF_WORD;
@@ -191,7 +192,7 @@ void csr_spmv_segmented(long size, long nnz, __global const uint *bits, __global
                         __global ACC *tail)
 {
     int lid = (int)get_local_id(0);
-    __local Told told;
+    __local LaneMessages messages;
     int side = 0;
     x += x_start;
     y += y_start;
@@ -223,7 +224,7 @@ void csr_spmv_segmented(long size, long nnz, __global const uint *bits, __global
             }
             uint own = at < entries ? own_bits[at / BITS] : 0;
             int words = (entries - done + BITS - 1) / BITS;
-            Begun found = begun_in(lid, own_bits + done / BITS, words, own, at % BITS, &told, &side);
+            Begun found = begun_in(lid, own_bits + done / BITS, words, own, at % BITS, &messages, &side);
             if (found.beginners == 0) {
 #pragma unroll
                 for (int each = 0; each < EACH; each++)
@@ -232,7 +233,7 @@ void csr_spmv_segmented(long size, long nnz, __global const uint *bits, __global
                 continue;
             }
             if (is_waiting) {
-                carried += sum_warp(lid, waiting, &told, &side);
+                carried += sum_warp(lid, waiting, &messages, &side);
                 waiting = (ACC)(0);
                 is_waiting = 0;
             }
@@ -241,8 +242,8 @@ void csr_spmv_segmented(long size, long nnz, __global const uint *bits, __global
 #pragma unroll
             for (int each = 0; each < EACH; each++)
                 last_sum = (begins >> each & 1) ? products[each] : last_sum + products[each];
-            last_sum = sum_segment(lid, found.beginners, last_sum, &told, &side);
-            ACC before = told_by(lid, last_sum, max(lid % LANES - 1, 0), &told, &side);
+            last_sum = sum_segment(lid, found.beginners, last_sum, &messages, &side);
+            ACC before = sum_of_lane(lid, last_sum, max(lid % LANES - 1, 0), &messages, &side);
             ACC sum = lid % LANES > 0 ? before : (ACC)(0);
             if (found.before == 0)
                 sum = carried + sum;
@@ -259,10 +260,10 @@ void csr_spmv_segmented(long size, long nnz, __global const uint *bits, __global
                 }
                 sum += products[each];
             }
-            carried = told_by(lid, last_sum, LANES - 1, &told, &side);
+            carried = sum_of_lane(lid, last_sum, LANES - 1, &messages, &side);
             rows_begun += found.all;
         }
-        carried += sum_warp(lid, waiting, &told, &side);
+        carried += sum_warp(lid, waiting, &messages, &side);
         if (lid % LANES == 0)
             tail[part] = carried;
     }
@@ -277,7 +278,7 @@ void csr_spmv_segmented_carries(long parts, long filled, long rows, __global con
                                 __global T *y, long y_start, __global const ACC *head, __global const ACC *tail)
 {
     int lid = (int)get_local_id(0);
-    __local Told told;
+    __local LaneMessages messages;
     __local long long_ends[LANES];
     int side = 0;
     for (long first = get_group_id(0) * LANES; first < parts; first += get_num_groups(0) * LANES) {
@@ -298,7 +299,7 @@ void csr_spmv_segmented_carries(long parts, long filled, long rows, __global con
             ACC more = (ACC)(0);
             for (long t = first + lane + lid; t < long_ends[lane]; t += LANES)
                 more += tail[t];
-            more = sum_warp(lid, more, &told, &side);
+            more = sum_warp(lid, more, &messages, &side);
             if (lid == lane)
                 sum = more;
         }

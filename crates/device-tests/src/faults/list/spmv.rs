@@ -138,7 +138,7 @@ pub(super) const FAULTS: &[Fault] = &[
         what: "the sum of a row that goes on in the next step stays that of an earlier one",
         place: each(
             "csr_spmv_segmented",
-            ("carried = told_by(lid, last_sum, LANES - 1, &told, &side);", ""),
+            ("carried = sum_of_lane(lid, last_sum, LANES - 1, &messages, &side);", ""),
             ("carried = shuffle(begins > 0 ? sum : before + sum, WARP - 1);", ""),
         ),
         found_by: &[by("spmv/csr", "segmented")],
