@@ -36,7 +36,7 @@ pub(crate) struct Touched {
 /// The plan of a product: the first entry of each row in each block of columns, and a workspace for the sums of blocks,
 /// which a second kernel adds.
 #[derive(Debug)]
-pub struct ColumnBlocks {
+pub(crate) struct ColumnBlocks {
     pub(crate) kernel: Kernel,
     pub(crate) add: Kernel,
     pub(crate) cut: Cut,

@@ -3,7 +3,7 @@
 //! | modules | contents |
 //! |---|---|
 //! | `raw`, `values` | matrices and operands without type parameters, as launches take them |
-//! | `row_lengths` | statistics of row lengths, for choices |
+//! | `planned_rows`, `row_lengths` | the rows that a product is planned for, and statistics of their lengths |
 //! | `chunks`, `row_blocks`, `column_blocks`, `partial_sums` | divisions of rows among warps, and the sums of divided rows |
 //! | `row_groups`, `stored_values`, `padded_entries`, `block_diagonal`, `in_order` | matrices of any format as compressed rows |
 //! | `coordinates`, `radix_sort`, `runs`, `triplets` | entries sorted by coordinate, and duplicates merged |
@@ -22,6 +22,7 @@ pub(crate) mod merged_rows;
 pub(crate) mod numbering;
 pub(crate) mod padded_entries;
 pub(crate) mod partial_sums;
+pub(crate) mod planned_rows;
 pub(crate) mod positions;
 pub(crate) mod prefix_sum;
 pub(crate) mod radix_sort;

@@ -2,11 +2,10 @@
 //! several blocks has a partial sum in each.
 
 use super::partial_sums::{PartialSums, SplitRows};
+use super::planned_rows::PlannedRows;
 use super::prefix_sum::PrefixSum;
-use super::raw::RawCompressed;
-use super::row_lengths::LazyRowLengths;
+use crate::Buffer;
 use crate::launch::Launch;
-use crate::{Buffer, Device};
 use sparse_core::Result;
 
 /// The file of the kernels.
@@ -26,13 +25,8 @@ pub(crate) struct RowBlocks {
 
 impl RowBlocks {
     /// Blocks of `size` rows and entries, for a product with `columns` columns.
-    pub(crate) fn new(
-        backend: &Device,
-        a: RawCompressed<'_>,
-        lengths: &LazyRowLengths<'_>,
-        size: usize,
-        columns: usize,
-    ) -> Result<Self> {
+    pub(crate) fn new(rows: &PlannedRows<'_>, size: usize, columns: usize) -> Result<Self> {
+        let &PlannedRows { backend, a, ref lengths, .. } = rows;
         let kernel = |entry| backend.kernel(FILE, entry, a.defines());
         let count = (a.rows + a.nnz()) / size + 1;
         let numbers = || backend.allocate::<i64>(count + 1);

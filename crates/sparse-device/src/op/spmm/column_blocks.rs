@@ -5,9 +5,9 @@ use super::row_product::RowProduct;
 use crate::Device;
 use crate::lanes::LANES;
 use crate::primitive::column_blocks::{ColumnBlocks, Cut, NAME};
+use crate::primitive::planned_rows::PlannedRows;
 use crate::primitive::raw::{DenseOperands, RawCompressed};
 use sparse_core::error::checked_product;
-use sparse_core::op::Op;
 use sparse_core::{Backend, Error, PlanOptions, Result};
 
 /// The file of the kernels.
@@ -72,7 +72,8 @@ impl Device {
 
 impl ColumnBlocks {
     /// The plan of a product with a dense matrix, with a row of partial sums of C for each row of a block.
-    pub(super) fn for_spmm(backend: &Device, a: RawCompressed<'_>, op: Op, columns: usize) -> Result<Self> {
+    pub(super) fn for_spmm(rows: &PlannedRows<'_>, columns: usize) -> Result<Self> {
+        let &PlannedRows { backend, a, op, .. } = rows;
         if !counts_in_int(a) {
             let reason = format!("columns repeat among {} entries: add up the duplicates first", a.nnz());
             return Err(Error::unsupported(format!("{NAME} on {}", backend.caps().backend), reason));

@@ -14,8 +14,8 @@ use crate::Device;
 use crate::lanes::LANES;
 use crate::op::available_algorithms::Needs;
 use crate::primitive::column_blocks::{ColumnBlocks, NAME};
+use crate::primitive::planned_rows::PlannedRows;
 use crate::primitive::raw::{DenseOperands, RawCompressed, along};
-use crate::primitive::row_lengths::LazyRowLengths;
 use crate::primitive::stored_values::StoredValues;
 use sparse_core::op::{Op, SpmmKernel};
 use sparse_core::{
@@ -199,23 +199,13 @@ impl KernelPlan for CompressedPlan {
     }
 }
 
-impl Device {
-    /// The algorithms along the stored direction for values of this type.
-    fn row_algorithms(&self, dtype: DType) -> &'static [Algorithm] {
-        self.offered_if(&|algorithm: RowAlgorithm| algorithm.takes(dtype))
-    }
-
-    /// Chooses the algorithm for these rows and this number of columns of B, with the reason.
-    fn choose_spmm(
-        &self,
-        a: RawCompressed<'_>,
-        lengths: &LazyRowLengths<'_>,
-        columns: usize,
-        options: &PlanOptions,
-    ) -> Result<(RowAlgorithm, String)> {
-        let limits = self.thresholds().spmm;
+impl PlannedRows<'_> {
+    /// Chooses the algorithm for this number of columns of B, with the reason.
+    fn choose_spmm(&self, columns: usize) -> Result<(RowAlgorithm, String)> {
+        let &Self { backend, a, options, .. } = self;
+        let limits = backend.thresholds().spmm;
         let calls = options.expected_calls;
-        let splits = !self.caps().is_cpu && self.is_worth_splitting(a, lengths, options, &limits)?;
+        let splits = !backend.caps().is_cpu && self.are_worth_splitting(&limits)?;
         let is_far = is_far(a.nnz(), (a.cols, columns), a.dtype.bytes(), &limits);
         let reason = match calls {
             0 | 1 => "one call is planned, since a row is very long".into(),
@@ -224,20 +214,20 @@ impl Device {
         if splits
             && !is_far
             && calls >= limits.calls_for_panels
-            && self.has_alike_rows(a, lengths, columns, limits.filled_percent_for_panels)?
+            && self.are_alike(columns, limits.filled_percent_for_panels)?
         {
             return Ok((RowAlgorithm::RowPanels, reason));
         }
-        if let Some(reason) = self.reason_for_shared_rows(a, columns, options) {
+        if let Some(reason) = backend.reason_for_shared_rows(a, columns, options) {
             return Ok((RowAlgorithm::ColumnBlocks, reason));
         }
-        if self.caps().is_cpu {
+        if backend.caps().is_cpu {
             return Ok((RowAlgorithm::RowPerThread, "the device is a CPU".into()));
         }
         if splits {
             let algorithm = if is_far {
                 RowAlgorithm::RowSplitPacked
-            } else if self.takes_blocks_of_rows(a, lengths, columns, &limits)? {
+            } else if self.take_blocks(columns, &limits)? {
                 RowAlgorithm::RowBlocks
             } else {
                 RowAlgorithm::RowSplit
@@ -251,13 +241,8 @@ impl Device {
 
     /// True if chunks of rows are chosen: the plan runs often, rows are long on average, or the longest row has several
     /// chunks (for a single run: very many).
-    fn is_worth_splitting(
-        &self,
-        a: RawCompressed<'_>,
-        lengths: &LazyRowLengths<'_>,
-        options: &PlanOptions,
-        limits: &SpmmThresholds,
-    ) -> Result<bool> {
+    fn are_worth_splitting(&self, limits: &SpmmThresholds) -> Result<bool> {
+        let &Self { a, options, ref lengths, .. } = self;
         if options.algorithm.is_some() {
             return Ok(false);
         }
@@ -270,16 +255,11 @@ impl Device {
     }
 
     /// True if blocks of rows are chosen over chunks.
-    fn takes_blocks_of_rows(
-        &self,
-        a: RawCompressed<'_>,
-        lengths: &LazyRowLengths<'_>,
-        columns: usize,
-        limits: &SpmmThresholds,
-    ) -> Result<bool> {
+    fn take_blocks(&self, columns: usize, limits: &SpmmThresholds) -> Result<bool> {
+        let &Self { backend, a, ref lengths, .. } = self;
         // On NVIDIA's OpenCL chunks share work-groups, which blocks do not: 0.58 to 0.98 of the time with 8 columns.
-        if self.chunks_share_groups() && columns < SINGLE_WARPS.start
-            || !row_blocks::fill_device(a, columns, self.caps().compute_units, self.has_single_warps())
+        if backend.chunks_share_groups() && columns < SINGLE_WARPS.start
+            || !row_blocks::fill_device(a, columns, backend.caps().compute_units, backend.has_single_warps())
         {
             return Ok(false);
         }
@@ -291,11 +271,18 @@ impl Device {
             cols: a.cols,
             row_bytes: columns * a.dtype.bytes(),
         };
-        match product.take_blocks(self.properties().cache_bytes, limits) {
+        match product.take_blocks(backend.properties().cache_bytes, limits) {
             TakeBlocks::Yes => Ok(true),
-            TakeBlocks::IfNear => self.has_near_columns(a),
+            TakeBlocks::IfNear => backend.has_near_columns(a),
             TakeBlocks::No => Ok(false),
         }
+    }
+}
+
+impl Device {
+    /// The algorithms along the stored direction for values of this type.
+    fn row_algorithms(&self, dtype: DType) -> &'static [Algorithm] {
+        self.offered_if(&|algorithm: RowAlgorithm| algorithm.takes(dtype))
     }
 
     /// The plan of a product of compressed rows.
@@ -306,26 +293,23 @@ impl Device {
         columns: usize,
         options: &PlanOptions,
     ) -> Result<RowPlan> {
-        let lengths = LazyRowLengths::new(self, a.offsets);
-        let preferred = self.choose_spmm(a, &lengths, columns, options)?;
-        let offered = self.row_algorithms(a.dtype);
+        let rows = PlannedRows::new(self, a, op, options);
+        let (offered, preferred) = (self.row_algorithms(a.dtype), rows.choose_spmm(columns)?);
         let (algorithm, choice) = self.choose("spmm", options, offered, preferred)?;
-        let split = |division, is_packed| {
-            RowSplit::new(self, a, &lengths, op, columns, (division, is_packed)).map(boxed)
-        };
+        let split = |division, is_packed| RowSplit::new(&rows, columns, division, is_packed).map(boxed);
         let whole_rows = |entry, unit| {
             let kernel = self.kernel_of(a.dtype, "csr_spmm", entry, a.product_defines(op))?;
             Ok(boxed(WholeRows { kernel, unit }))
         };
         let product = match algorithm {
-            RowAlgorithm::ColumnBlocks => boxed(ColumnBlocks::for_spmm(self, a, op, columns)?),
-            RowAlgorithm::RowBlocks => boxed(BlockedRows::new(self, a, &lengths, op, columns)?),
-            RowAlgorithm::RowPanels => boxed(RowPanels::new(self, a, op, columns)?),
+            RowAlgorithm::ColumnBlocks => boxed(ColumnBlocks::for_spmm(&rows, columns)?),
+            RowAlgorithm::RowBlocks => boxed(BlockedRows::new(&rows, columns)?),
+            RowAlgorithm::RowPanels => boxed(RowPanels::new(&rows, columns)?),
             RowAlgorithm::RowSplit => split(Division::Chunks, false)?,
             RowAlgorithm::RowSplitPacked => split(Division::Chunks, true)?,
             RowAlgorithm::RowSwizzle => split(Division::Rows, false)?,
             RowAlgorithm::RowTiles => split(Division::Tiles, false)?,
-            RowAlgorithm::RowSplitAtomic => boxed(AtomicSplit::new(self, a, &lengths, op, columns)?),
+            RowAlgorithm::RowSplitAtomic => boxed(AtomicSplit::new(&rows, columns)?),
             RowAlgorithm::TensorF16 | RowAlgorithm::TensorTf32 => boxed(TensorTiles::new(self, a, columns)?),
             RowAlgorithm::Crc => whole_rows("csr_spmm_crc", Unit::Columns(LANES))?,
             RowAlgorithm::Cwm => whole_rows("csr_spmm_cwm", Unit::Columns(CWM_COLUMNS))?,

@@ -5,10 +5,9 @@ use super::row_product::RowProduct;
 use super::team_kernels::{Team, TeamKernels};
 use crate::Device;
 use crate::lanes::vector;
+use crate::primitive::planned_rows::PlannedRows;
 use crate::primitive::raw::{DenseOperands, RawCompressed};
 use crate::primitive::row_blocks::RowBlocks;
-use crate::primitive::row_lengths::LazyRowLengths;
-use sparse_core::op::Op;
 use sparse_core::{Backend, DType, Result};
 
 /// The file and the kernel.
@@ -98,18 +97,13 @@ fn are_mostly_near(rows: &[i64]) -> bool {
 }
 
 impl BlockedRows {
-    pub(super) fn new(
-        backend: &Device,
-        a: RawCompressed<'_>,
-        lengths: &LazyRowLengths<'_>,
-        op: Op,
-        columns: usize,
-    ) -> Result<Self> {
+    pub(super) fn new(rows: &PlannedRows<'_>, columns: usize) -> Result<Self> {
+        let &PlannedRows { backend, a, op, .. } = rows;
         let size = if a.nnz() < LONG_FOR_SMALL * a.rows { SMALL } else { LARGE };
         let teams = (team(a.dtype, columns), columns, MIN_LANES);
         Ok(Self {
             kernels: TeamKernels::new(backend, KERNEL, a.dtype, teams, &a.product_defines(op))?,
-            blocks: RowBlocks::new(backend, a, lengths, size, columns)?,
+            blocks: RowBlocks::new(rows, size, columns)?,
             size,
         })
     }

@@ -5,10 +5,9 @@ use super::panel_columns::PanelColumns;
 use super::row_product::RowProduct;
 use super::team_kernels::{Team, TeamKernels};
 use crate::lanes::vector;
+use crate::primitive::planned_rows::PlannedRows;
 use crate::primitive::raw::{DenseOperands, RawCompressed};
-use crate::primitive::row_lengths::LazyRowLengths;
 use crate::{Buffer, Device};
-use sparse_core::op::Op;
 use sparse_core::{Backend, DType, Result};
 
 /// The file and the kernel of the product.
@@ -80,28 +79,23 @@ fn team(dtype: DType, columns: usize) -> Team {
     }
 }
 
-impl Device {
+impl PlannedRows<'_> {
     /// True if panels are chosen: the rows of a panel have most columns in common, so that at least `percent` of its
     /// places have an entry, or more where rows of B are short.
-    pub(super) fn has_alike_rows(
-        &self,
-        a: RawCompressed<'_>,
-        lengths: &LazyRowLengths<'_>,
-        columns: usize,
-        percent: usize,
-    ) -> Result<bool> {
+    pub(super) fn are_alike(&self, columns: usize, percent: usize) -> Result<bool> {
+        let &Self { backend, a, ref lengths, .. } = self;
         let row_bytes = columns * a.dtype.bytes();
         let teams = team(a.dtype, columns).teams(a.dtype, a.rows.div_ceil(ROWS), columns);
         let min_length = MIN_LENGTH[usize::from(row_bytes > WIDE_ROW_BYTES)];
         if row_bytes < MIN_ROW_BYTES
             || a.nnz() < a.rows.saturating_mul(min_length)
-            || teams < self.caps().compute_units * TEAMS_PER_UNIT
+            || teams < backend.caps().compute_units * TEAMS_PER_UNIT
             || lengths.longest()? > a.mean_length().saturating_mul(LONGEST)
         {
             return Ok(false);
         }
         let is_narrow = row_bytes < WIDE_ROW_BYTES;
-        let are_few = teams < self.caps().compute_units * MANY_TEAMS_PER_UNIT;
+        let are_few = teams < backend.caps().compute_units * MANY_TEAMS_PER_UNIT;
         let percent = match (is_narrow, are_few) {
             (true, _) => percent.max(PERCENT_FOR_NARROW_ROWS),
             (false, true) => percent.max(PERCENT_FOR_FEW_TEAMS),
@@ -109,20 +103,22 @@ impl Device {
         };
         let panels = a.rows.div_ceil(ROWS);
         let samples = panels.min(SAMPLES);
-        let (slots, entries) = (self.allocate::<i64>(samples)?, self.allocate::<i64>(samples)?);
-        let sample = self.kernel(PLAN_FILE, "csr_panels_sample", a.defines())?;
-        let launch = self.launch(&sample).size(samples).size(panels / samples).size(SAMPLED_SLOTS);
+        let (slots, entries) = (backend.allocate::<i64>(samples)?, backend.allocate::<i64>(samples)?);
+        let sample = backend.kernel(PLAN_FILE, "csr_panels_sample", a.defines())?;
+        let launch = backend.launch(&sample).size(samples).size(panels / samples).size(SAMPLED_SLOTS);
         let launch = launch.size(a.rows).buffer(a.offsets).buffer(a.indices);
         launch.buffer(&slots).buffer(&entries).items(samples)?;
         let unit = if is_narrow { SLOTS } else { 1 };
-        let slots = self.download(&slots)?.into_iter().map(|slots| (slots as usize).next_multiple_of(unit));
-        let entries: i64 = self.download(&entries)?.into_iter().sum();
+        let slots =
+            backend.download(&slots)?.into_iter().map(|slots| (slots as usize).next_multiple_of(unit));
+        let entries: i64 = backend.download(&entries)?.into_iter().sum();
         Ok(entries as usize * 100 > slots.sum::<usize>() * ROWS * percent)
     }
 }
 
 impl RowPanels {
-    pub(super) fn new(backend: &Device, a: RawCompressed<'_>, op: Op, columns: usize) -> Result<Self> {
+    pub(super) fn new(rows: &PlannedRows<'_>, columns: usize) -> Result<Self> {
+        let &PlannedRows { backend, a, op, .. } = rows;
         let kernel = |entry| backend.kernel(PLAN_FILE, entry, a.defines());
         let panels = a.rows.div_ceil(ROWS);
         let count = kernel("csr_panels_count")?;

@@ -10,11 +10,11 @@ use crate::defines::Defines;
 use crate::lanes::{LANES, vector};
 use crate::operand::{DenseOperand, Pointer};
 use crate::primitive::chunks::{Chunks, SMALLEST};
+use crate::primitive::partial_sums::SplitRows;
+use crate::primitive::planned_rows::PlannedRows;
 use crate::primitive::raw::{DenseOperands, RawCompressed};
-use crate::primitive::row_lengths::LazyRowLengths;
 use crate::{Device, Kernel};
 use sparse_core::error::checked_product;
-use sparse_core::op::Op;
 use sparse_core::{Backend, DType, Result};
 
 /// The file of the kernels, and the entry of the product.
@@ -39,6 +39,25 @@ pub(super) enum Division {
     Tiles,
     /// Whole rows.
     Rows,
+}
+
+impl Division {
+    /// The chunks for teams that take each of them for `slices` slices of B's columns, and the rows that are split.
+    fn cut(self, rows: &PlannedRows<'_>, team: Team, slices: usize) -> Result<(Chunks, SplitRows)> {
+        let &PlannedRows { backend, a, ref lengths, .. } = rows;
+        match self {
+            Self::Chunks => {
+                let longest = lengths.longest()?;
+                let largest = (team.lanes() * ENTRIES_PER_LANE).clamp(LEAST_LARGEST, LARGEST_CHUNK);
+                let is_cut = longest > LEAST_LARGEST;
+                let more = if is_cut { (LANES / team.lanes() / TEAMS_AS_ONE).max(1) } else { 1 };
+                let class_bits = class_bits(a.rows, a.nnz(), longest);
+                Chunks::new(backend, a, (slices, more, largest), class_bits)
+            }
+            Self::Tiles => Chunks::tiles(backend, a, SMALLEST),
+            Self::Rows => Chunks::whole_rows(backend, a, lengths.longest()?.min(i32::MAX as usize)),
+        }
+    }
 }
 
 /// A slice of B's columns, copied to a contiguous buffer.
@@ -112,12 +131,8 @@ pub(super) fn is_far(
 }
 
 /// Columns per slice.
-fn slice_columns(
-    backend: &Device,
-    a: RawCompressed<'_>,
-    lengths: &LazyRowLengths<'_>,
-    columns: usize,
-) -> Result<usize> {
+fn slice_columns(rows: &PlannedRows<'_>, columns: usize) -> Result<usize> {
+    let &PlannedRows { backend, a, ref lengths, .. } = rows;
     let [usual, alike, far] = SLICES;
     let cache = backend.properties().cache_bytes;
     let exceeds_cache = |bytes: usize| a.cols.saturating_mul(bytes) > cache;
@@ -136,12 +151,14 @@ fn slice_columns(
 }
 
 /// True if non-empty rows have fewer than [`SHORT`] entries on average.
-fn are_short(a: RawCompressed<'_>, lengths: &LazyRowLengths<'_>) -> Result<bool> {
+fn are_short(rows: &PlannedRows<'_>) -> Result<bool> {
+    let &PlannedRows { a, ref lengths, .. } = rows;
     Ok(a.nnz() < a.rows.saturating_mul(SHORT) && a.nnz() < lengths.filled()?.saturating_mul(SHORT))
 }
 
 /// True if rows are many and of similar lengths, so that teams of two lanes fill the device.
-fn are_many_and_alike(backend: &Device, a: RawCompressed<'_>, lengths: &LazyRowLengths<'_>) -> Result<bool> {
+fn are_many_and_alike(rows: &PlannedRows<'_>) -> Result<bool> {
+    let &PlannedRows { backend, a, ref lengths, .. } = rows;
     let chunks = a.rows.max(a.nnz() / LEAST_LARGEST);
     Ok(!backend.has_single_warps()
         && chunks >= backend.caps().compute_units * CHUNKS_FOR_TWO_LANES
@@ -163,43 +180,29 @@ fn class_bits(rows: usize, nnz: usize, longest: usize) -> u32 {
 }
 
 impl RowSplit {
+    /// The plan for `columns` columns of B; `is_packed` if slices of B are copied.
     pub(super) fn new(
-        backend: &Device,
-        a: RawCompressed<'_>,
-        lengths: &LazyRowLengths<'_>,
-        op: Op,
+        rows: &PlannedRows<'_>,
         columns: usize,
-        (division, is_packed): (Division, bool),
+        division: Division,
+        is_packed: bool,
     ) -> Result<Self> {
+        let &PlannedRows { backend, a, op, .. } = rows;
         let defines = a.product_defines(op);
-        let slice = slice_columns(backend, a, lengths, columns)?;
+        let slice = slice_columns(rows, columns)?;
         // On NVIDIA's OpenCL, where a warp is a work-group, two words a lane take 0.93 to 1.6 of the time of one: a warp
         // waits for the longest of its chunks.
         let has_halves = !(backend.chunks_share_groups() && SINGLE_WARPS.contains(&columns));
-        let are_short = has_halves && are_short(a, lengths)?;
-        let many = are_many_and_alike(backend, a, lengths)?;
-        let (team, least_lanes) = team(a.dtype, slice, are_short, many);
-        let chunks = match division {
-            Division::Chunks => {
-                let largest = (team.lanes() * ENTRIES_PER_LANE).clamp(LEAST_LARGEST, LARGEST_CHUNK);
-                let is_cut = lengths.longest()? > LEAST_LARGEST;
-                let more = if is_cut { (LANES / team.lanes() / TEAMS_AS_ONE).max(1) } else { 1 };
-                let class_bits = class_bits(a.rows, a.nnz(), lengths.longest()?);
-                Chunks::new(backend, a, (columns.div_ceil(slice), more, largest), class_bits)?
-            }
-            Division::Tiles => Chunks::tiles(backend, a, SMALLEST)?,
-            Division::Rows => {
-                let longest = lengths.longest()?.min(i32::MAX as usize);
-                Chunks::whole_rows(backend, a, longest)?
-            }
-        };
+        let are_short = has_halves && are_short(rows)?;
+        let (team, least_lanes) = team(a.dtype, slice, are_short, are_many_and_alike(rows)?);
+        let chunks = division.cut(rows, team, columns.div_ceil(slice))?;
         let packed = match is_packed {
             true => Some(Packed::new(backend, a, slice, &defines)?),
             false => None,
         };
         Ok(Self {
             kernels: TeamKernels::new(backend, KERNEL, a.dtype, (team, slice, least_lanes), &defines)?,
-            chunks: SummedChunks::new(backend, a, lengths, chunks, columns)?,
+            chunks: SummedChunks::new(rows, chunks, columns)?,
             columns,
             packed,
         })

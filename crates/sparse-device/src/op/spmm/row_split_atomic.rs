@@ -5,11 +5,10 @@ use super::row_product::RowProduct;
 use super::summed_chunks::SummedChunks;
 use crate::lanes::LANES;
 use crate::primitive::chunks::Chunks;
+use crate::primitive::planned_rows::PlannedRows;
 use crate::primitive::raw::{DenseOperands, RawCompressed};
-use crate::primitive::row_lengths::LazyRowLengths;
 use crate::{Device, Kernel};
 use sparse_core::Result;
-use sparse_core::op::Op;
 
 /// The most entries of a chunk, and of a row that is not split.
 const MAX_ENTRIES: usize = 256;
@@ -22,18 +21,12 @@ pub(super) struct AtomicSplit {
 }
 
 impl AtomicSplit {
-    pub(super) fn new(
-        backend: &Device,
-        a: RawCompressed<'_>,
-        lengths: &LazyRowLengths<'_>,
-        op: Op,
-        columns: usize,
-    ) -> Result<Self> {
-        let defines = a.product_defines(op);
+    pub(super) fn new(rows: &PlannedRows<'_>, columns: usize) -> Result<Self> {
+        let &PlannedRows { backend, a, op, .. } = rows;
         let chunks = Chunks::with_shared_sums(backend, a, MAX_ENTRIES)?;
-        let chunks = SummedChunks::new(backend, a, lengths, chunks, columns)?;
-        let file = "csr_spmm_split_atomic";
-        let kernel = backend.kernel_of(a.dtype, file, "csr_spmm_row_split_atomic", defines)?;
+        let chunks = SummedChunks::new(rows, chunks, columns)?;
+        let (file, entry) = ("csr_spmm_split_atomic", "csr_spmm_row_split_atomic");
+        let kernel = backend.kernel_of(a.dtype, file, entry, a.product_defines(op))?;
         Ok(Self { kernel, chunks })
     }
 }

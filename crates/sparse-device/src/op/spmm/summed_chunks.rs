@@ -2,8 +2,8 @@
 
 use crate::primitive::chunks::Chunks;
 use crate::primitive::partial_sums::{PartialSums, SplitRows};
+use crate::primitive::planned_rows::PlannedRows;
 use crate::primitive::raw::{DenseOperands, RawCompressed};
-use crate::primitive::row_lengths::LazyRowLengths;
 use crate::{Device, Kernel};
 use sparse_core::Result;
 use std::ops::Range;
@@ -29,12 +29,11 @@ pub(super) struct SummedChunks {
 
 impl SummedChunks {
     pub(super) fn new(
-        backend: &Device,
-        a: RawCompressed<'_>,
-        lengths: &LazyRowLengths<'_>,
+        rows: &PlannedRows<'_>,
         (chunks, split): (Chunks, SplitRows),
         columns: usize,
     ) -> Result<Self> {
+        let &PlannedRows { backend, a, ref lengths, .. } = rows;
         let of_a_row = match chunks.partials {
             0 => 0,
             _ if chunks.share_sums => 1,

@@ -26,21 +26,21 @@ pub(super) struct RowLengths {
     value_bytes: usize,
 }
 
-/// Patterns that take less time with columns of 16 bits.
+/// The patterns of columns that take less time with 16-bit columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DeltaPatterns {
-    /// None.
+    /// No pattern.
     None,
-    /// All that 16 bits suffice for.
+    /// Every pattern that fits 16 bits.
     Fitting,
-    /// Those of them whose neighbouring rows are alike, or have columns near each other.
+    /// Fitting patterns whose neighbouring rows are alike, or have columns near each other.
     Near,
-    /// Those of them whose neighbouring rows are alike: most columns of one are beside a column of the other.
+    /// Fitting patterns whose neighbouring rows are alike: most columns of one are beside a column of the other.
     Alike,
 }
 
 impl RowLengths {
-    /// Those of a matrix, whose longest row is looked for unless it is known.
+    /// The lengths of the rows of `a`; finds the longest row unless it is known.
     pub(super) fn measure(a: RawCompressed<'_>, lengths: &LazyRowLengths<'_>) -> Result<Self> {
         let value_bytes = a.values.element_bytes;
         Ok(Self {
@@ -104,8 +104,8 @@ impl RowLengths {
         }
     }
 
-    /// The patterns of many rows that take less time with columns of 16 bits than by `algorithm`, where lanes read words of
-    /// them or one after the other.
+    /// The patterns of many rows that take less time with 16-bit columns than by `algorithm`; `reads_words` if lanes read
+    /// several columns at once.
     pub(super) fn patterns_for_deltas(
         self,
         algorithm: RowAlgorithm,
@@ -315,7 +315,7 @@ mod tests {
         assert!(!take(50_000, 12_850_000, 257, 4), "257 entries in each row");
         assert!(!take(3_000_000, 30_000_000, 10_000, 4), "skewed rows, four caches");
         assert!(!take(4_267, 2_135_822, 2_234, 4), "long rows");
-        assert!(!take(60_000, 9_000_000, 5_000, 4), "skewed rows in memory and x in the first cache");
+        assert!(!take(60_000, 9_000_000, 5_000, 4), "skewed rows in memory and x in the L1 cache");
     }
 
     #[test]

@@ -1,9 +1,13 @@
-//! Compressed rows by blocks of columns, whose part of x a work-group loads into shared memory.
+//! `column_blocks`: blocks of columns, whose part of x a work-group loads into shared memory.
+//!
+//! A gather from shared memory costs a word; one from the L2 cache costs a sector of 32 bytes. Each block of columns
+//! leaves a partial sum for each row, and a second kernel adds them in order.
 
+use super::row_strategy::RowProduct;
 use crate::Device;
 use crate::primitive::column_blocks::{ColumnBlocks, Cut, SPLIT_FILE as FILE, Touched, defines};
+use crate::primitive::planned_rows::PlannedRows;
 use crate::primitive::raw::{RawCompressed, VectorOperands};
-use sparse_core::op::Op;
 use sparse_core::{Backend, Result};
 
 impl Device {
@@ -46,7 +50,8 @@ impl Device {
 
 impl ColumnBlocks {
     /// The plan of a product with a vector, with a partial sum for each row of a block.
-    pub(super) fn for_spmv(backend: &Device, a: RawCompressed<'_>, op: Op) -> Result<Self> {
+    pub(super) fn for_spmv(rows: &PlannedRows<'_>) -> Result<Self> {
+        let &PlannedRows { backend, a, op, .. } = rows;
         let defines = defines(backend, a, op);
         let kernel = |entry| backend.kernel_of(a.dtype, FILE, entry, defines.clone());
         let cut = backend.cut_columns(a);
@@ -60,14 +65,14 @@ impl ColumnBlocks {
             sums: backend.allocate_raw(a.rows * cut.blocks, a.dtype.accumulator().bytes())?,
         })
     }
+}
 
-    /// Computes the product with a vector.
-    pub(super) fn spmv(
-        &self,
-        backend: &Device,
-        a: RawCompressed<'_>,
-        operands: VectorOperands<'_>,
-    ) -> Result<()> {
+impl RowProduct for ColumnBlocks {
+    fn bytes(&self) -> usize {
+        self.bytes()
+    }
+
+    fn run(&self, backend: &Device, a: RawCompressed<'_>, operands: VectorOperands<'_>) -> Result<()> {
         let VectorOperands { alpha, x, beta, y } = operands;
         let (rows, cols) = (a.rows, a.cols);
         let Cut { blocks, width } = self.cut;

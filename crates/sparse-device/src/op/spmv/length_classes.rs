@@ -1,20 +1,25 @@
-//! Rows by classes of lengths in one launch: a few lanes for each short row, more for the others, which a list has, and
-//! several work-groups for the longest.
+//! `length_classes`: rows by classes of lengths, in one launch.
 //!
-//! A row that several work-groups share costs a partial sum and a counter for each 2048 entries, all others nothing,
-//! where segments of equal numbers of entries take two partial sums a part and a second launch. It is the fastest where
-//! most rows are short or alike and x is gathered from beyond the first cache.
+//! | class | who takes a row |
+//! |---|---|
+//! | short | 1 to 8 lanes |
+//! | middle | 8 lanes |
+//! | long | a warp |
+//! | very long | a work-group for each slice of 2048 entries |
+//!
+//! The plan lists all rows but the short ones. Only a row in slices costs more than its entries: a partial sum and a
+//! counter for each slice, where `segmented` takes two partial sums for each part and a second launch. It is the fastest
+//! where most rows are short or alike and x is gathered from beyond the L1 cache.
 
-use super::plan::Workspace;
 use super::row_deltas::ColumnPattern;
+use super::row_strategy::RowProduct;
 use super::thresholds::LanesFrom;
 use crate::buffer::RawBuffer;
 use crate::lanes::{LANES, lanes_at_once};
+use crate::primitive::planned_rows::PlannedRows;
 use crate::primitive::prefix_sum::PrefixSum;
 use crate::primitive::raw::{RawCompressed, VectorOperands};
-use crate::primitive::row_lengths::LazyRowLengths;
 use crate::{Buffer, Device, Kernel};
-use sparse_core::op::Op;
 use sparse_core::{Backend, Result};
 
 /// The file of the kernels.
@@ -26,27 +31,27 @@ const MIDDLE_LANES: usize = 8;
 /// 8-byte words of a slice: those of `Slice` of the kernels.
 const SLICE_WORDS: usize = 5;
 
-/// Entries of a short row for each of its lanes, at most, where lengths are not alike: two steps. Measured on an H200
-/// on 31 power laws, clauses, nets and texts, over four steps: 0.98 in f32, 0.97 in f64, 0.92 to 1.04.
+/// The most entries of a short row per lane, where lengths are not alike: two steps. Measured on an H200 on 31 power
+/// laws, clauses, nets and texts, over four steps: 0.98 in f32, 0.97 in f64, 0.92 to 1.04.
 const ENTRIES_PER_LANE: usize = 8;
 
-/// As [`ENTRIES_PER_LANE`], where a row has one lane: three steps.
+/// The same where a short row has one lane: three steps.
 const ENTRIES_OF_ONE_LANE: usize = 12;
 
-/// Average entries of alike rows of scattered columns below which [`lanes_of_scattered`] has their lanes.
+/// Alike rows of scattered columns with fewer entries on average have the lanes of [`lanes_of_scattered`].
 const SHORT_AND_SCATTERED: usize = 10;
 
 /// Warps of a compute unit that run at once with 8-byte values.
 const WARPS_PER_UNIT: usize = 48;
 
-/// Entries of the longest row of a warp: where the matrix has more for each warp that runs at once, so many, so that no
-/// row takes longer than the others together. Measured with 14 million entries of a power law, that number over 512:
-/// 0.71 (f32), 0.81 (f64); where both are alike, 0.96 to 1.01.
+/// The range for the length of the longest row of a warp, longer ones being cut into slices. Within it, the length is
+/// the number of entries per warp that runs at once, so that no row takes longer than the whole product. Measured with
+/// 14 million entries of a power law, that number over 512: 0.71 (f32), 0.81 (f64); where both are alike, 0.96 to 1.01.
 const LONGEST_OF_WARP: std::ops::RangeInclusive<usize> = 512..=4096;
 
 /// The rows that are not short, in classes.
 #[derive(Debug)]
-pub struct LengthClasses {
+pub(super) struct LengthClasses {
     kernel: Kernel,
     /// Lanes per short row.
     lanes: usize,
@@ -70,15 +75,10 @@ pub struct LengthClasses {
 
 impl LengthClasses {
     /// Lists the rows that are not short.
-    pub(super) fn new(
-        backend: &Device,
-        a: RawCompressed<'_>,
-        lengths: &LazyRowLengths<'_>,
-        op: Op,
-        pattern: ColumnPattern,
-    ) -> Result<Self> {
+    pub(super) fn new(rows: &PlannedRows<'_>, pattern: ColumnPattern) -> Result<Self> {
+        let &PlannedRows { backend, a, op, .. } = rows;
+        let Classes { lanes, longest_short, longest_of_warp } = Classes::of(rows, pattern)?;
         let rows = a.rows;
-        let Classes { lanes, longest_short, longest_of_warp } = Classes::of(backend, a, lengths, pattern)?;
         let defines = a.product_defines(op).set("BLOCK", backend.inner.block).set("LANES", lanes);
         let kernel = |entry| backend.kernel_of(a.dtype, FILE, entry, defines.clone());
         let counts = || backend.allocate::<i64>(rows + 1);
@@ -112,14 +112,14 @@ impl LengthClasses {
         launch.buffer(&of_slices).buffer(&classes.listed).buffer(&classes.sliced).items(rows)?;
         Ok(classes)
     }
+}
 
-    /// Computes the product.
-    pub(super) fn run(
-        &self,
-        backend: &Device,
-        a: RawCompressed<'_>,
-        operands: VectorOperands<'_>,
-    ) -> Result<()> {
+impl RowProduct for LengthClasses {
+    fn bytes(&self) -> usize {
+        self.listed.bytes() + self.sliced.bytes() + self.partial.bytes() + self.done.bytes()
+    }
+
+    fn run(&self, backend: &Device, a: RawCompressed<'_>, operands: VectorOperands<'_>) -> Result<()> {
         let block = backend.inner.block;
         let short = (a.rows * self.lanes).div_ceil(block);
         let listed = (self.middle * MIDDLE_LANES).div_ceil(block) + (self.of_warps * LANES).div_ceil(block);
@@ -142,12 +142,8 @@ struct Classes {
 
 impl Classes {
     /// The classes of the rows of `a`, whose columns have this pattern.
-    fn of(
-        backend: &Device,
-        a: RawCompressed<'_>,
-        lengths: &LazyRowLengths<'_>,
-        pattern: ColumnPattern,
-    ) -> Result<Self> {
+    fn of(rows: &PlannedRows<'_>, pattern: ColumnPattern) -> Result<Self> {
+        let &PlannedRows { backend, a, ref lengths, .. } = rows;
         let (longest, mean, units) = (lengths.longest()?, a.mean_length(), backend.caps().compute_units);
         let limits = backend.thresholds().spmv.length_classes;
         let is_alike = longest <= limits.alike_ratio * mean;
@@ -179,12 +175,12 @@ impl Classes {
     }
 }
 
-/// True if the entries have more than one and a half times the cache's bytes.
+/// True if the entries take more than one and a half times the cache.
 fn is_large(backend: &Device, a: RawCompressed<'_>) -> bool {
     2 * a.nnz() * (a.indices.element_bytes + a.values.element_bytes) > 3 * backend.properties().cache_bytes
 }
 
-/// True if entries should be evicted from the cache first: a product has more than five sixths of the cache's bytes.
+/// True if a product moves more than five sixths of the cache, so that entries should be evicted from it first.
 /// Measured, time of loads that are evicted first over plain ones, on an H200 of 60 MiB: 0.74 to 1.06 from 50 MB on,
 /// 0.96 on average, 0.91 to 1.24 below.
 fn evicts_first(backend: &Device, a: RawCompressed<'_>) -> bool {
@@ -199,9 +195,9 @@ fn product_bytes(a: RawCompressed<'_>) -> usize {
         + a.cols * value_bytes
 }
 
-/// Lanes for each short row of `mean` entries. Where lengths are not alike the average is that of rows of which at most
-/// 32 entries count: a few long rows do not make the others longer. Measured on an H200 on 16 power laws, nets and
-/// texts, over lanes by the average of all: 0.88 to 1.00.
+/// The lanes of each short row, by the average number of entries. Where lengths are not alike, the caller counts at most
+/// 32 entries of each row, so that a few long rows do not raise the average. Measured on an H200 on 16 power laws, nets
+/// and texts, over lanes by the plain average: 0.88 to 1.00.
 pub(super) fn lanes_for(mean: usize, from: &LanesFrom) -> usize {
     match mean {
         _ if mean >= from.eight_lanes => 8,
@@ -211,9 +207,9 @@ pub(super) fn lanes_for(mean: usize, from: &LanesFrom) -> usize {
     }
 }
 
-/// The lanes of skewed rows of a matrix that is read from memory, where a row shall be read at once. Measured on an
-/// H200 on six matrices of 6 to 19 entries, over lanes by the other numbers: 0.84 to 1.00 in f32 and f64. Four lanes
-/// over two at 7 entries: 0.96, but 1.14 where half of the entries are duplicates and x is near.
+/// The lanes of skewed rows of a matrix that exceeds the cache: enough to read a row in one step. Measured on an H200 on
+/// six matrices of 6 to 19 entries, over the lanes for cached matrices: 0.84 to 1.00 in f32 and f64. Four lanes over two
+/// at 7 entries: 0.96, but 1.14 where half of the entries are duplicates and x is near.
 fn from_memory(value_bytes: usize) -> &'static LanesFrom {
     match value_bytes {
         ..8 => &LanesFrom { two_lanes: 4, four_lanes: 8, eight_lanes: 10 },
@@ -232,17 +228,11 @@ fn lanes_of_scattered(mean: usize) -> usize {
     }
 }
 
-/// The most lanes with which all rows run at once, if there are two and rows of 17 entries: side by side, rows of
-/// scattered columns read the same part of x. Measured with two and eight lanes, f32: 24.0 and 35.4 µs at 48 entries,
+/// The most lanes with which all rows run at once, if at least two and rows have 17 entries: rows of scattered columns
+/// that run side by side read the same part of x. Measured with two and eight lanes, f32: 24.0 and 35.4 µs at 48 entries,
 /// 29.3 and 42.4 at 64; with four and eight, f64: 27.8 and 34.6 at 128.
 fn lanes_of_long_scattered(rows: usize, mean: usize, units: usize) -> Option<usize> {
     if mean < 17 { None } else { lanes_at_once(&[8, 4, 2], rows, units) }
-}
-
-impl Workspace for LengthClasses {
-    fn bytes(&self) -> usize {
-        self.listed.bytes() + self.sliced.bytes() + self.partial.bytes() + self.done.bytes()
-    }
 }
 
 #[cfg(test)]

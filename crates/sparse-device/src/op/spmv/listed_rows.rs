@@ -1,13 +1,15 @@
-//! Compressed rows of which most are empty: a list of the others, and a bit for each row that it has.
+//! `listed_rows`: compressed rows of which most are empty.
+//!
+//! The plan lists the rows with entries, and sets a bit for each of them. In one launch some lanes multiply each listed
+//! row, and a work-item scales y for each of the others.
 
-use super::plan::Workspace;
+use super::row_strategy::RowProduct;
 use crate::buffer::RawBuffer;
 use crate::lanes::LANES;
+use crate::primitive::planned_rows::PlannedRows;
 use crate::primitive::prefix_sum::PrefixSum;
 use crate::primitive::raw::{RawCompressed, VectorOperands};
-use crate::primitive::row_lengths::LazyRowLengths;
 use crate::{Buffer, Device, Kernel};
-use sparse_core::op::Op;
 use sparse_core::{Backend, Result};
 
 /// The file of the kernels.
@@ -18,7 +20,7 @@ const BITS: usize = 32;
 
 /// The rows with entries.
 #[derive(Debug)]
-pub struct ListedRows {
+pub(super) struct ListedRows {
     kernel: Kernel,
     /// Lanes per listed row.
     lanes: usize,
@@ -33,12 +35,8 @@ pub struct ListedRows {
 
 impl ListedRows {
     /// Lists the rows.
-    pub(super) fn new(
-        backend: &Device,
-        a: RawCompressed<'_>,
-        lengths: &LazyRowLengths<'_>,
-        op: Op,
-    ) -> Result<Self> {
+    pub(super) fn new(rows: &PlannedRows<'_>) -> Result<Self> {
+        let &PlannedRows { backend, a, op, ref lengths, .. } = rows;
         let (rows, offsets) = (a.rows, a.offsets);
         let filled = lengths.filled()?;
         let lanes = lanes_for(a.nnz(), filled);
@@ -62,24 +60,18 @@ impl ListedRows {
         launch.buffer(&list.bits).buffer(&list.listed).buffer(&list.begins).items(rows + 1)?;
         Ok(list)
     }
+}
 
-    /// Computes the product.
-    pub(super) fn run(
-        &self,
-        backend: &Device,
-        a: RawCompressed<'_>,
-        operands: VectorOperands<'_>,
-    ) -> Result<()> {
+impl RowProduct for ListedRows {
+    fn bytes(&self) -> usize {
+        self.bits.bytes() + self.listed.bytes() + self.begins.bytes()
+    }
+
+    fn run(&self, backend: &Device, a: RawCompressed<'_>, operands: VectorOperands<'_>) -> Result<()> {
         let launch = backend.launch(&self.kernel).size(a.rows).size(self.filled).buffer(&self.bits);
         let launch = launch.buffer(&self.listed).buffer(&self.begins).buffer(a.indices).buffer(a.values);
         let warps = self.filled.div_ceil(LANES / self.lanes).max(a.rows.div_ceil(LANES));
         launch.vectors(operands).exchanging_warps_at_once(warps)
-    }
-}
-
-impl Workspace for ListedRows {
-    fn bytes(&self) -> usize {
-        self.bits.bytes() + self.listed.bytes() + self.begins.bytes()
     }
 }
 

@@ -1,13 +1,15 @@
-//! One work-group for each tile of the merge of rows and entries: equal work, whatever the lengths of the rows.
+//! `merge_path`: one work-group for each tile of the merge of rows and entries, so that all have equal work.
+//!
+//! A tile may begin and end inside a row; a second kernel adds the partial sums of rows that span tiles.
 //!
 //! Merrill, Garland: Merge-based parallel sparse matrix-vector multiplication, SC 2016.
 
-use super::plan::Workspace;
+use super::row_strategy::RowProduct;
 use crate::buffer::RawBuffer;
+use crate::primitive::planned_rows::PlannedRows;
 use crate::primitive::raw::{RawCompressed, VectorOperands};
 use crate::{Buffer, Device, Kernel};
 use sparse_core::Result;
-use sparse_core::op::Op;
 
 /// The file of the kernels.
 const FILE: &str = "csr_spmv_merge";
@@ -17,7 +19,7 @@ const ITEMS: usize = 5;
 
 /// The first row of each tile, and the partial sums of its rows that begin before it or end behind it.
 #[derive(Debug)]
-pub struct MergePath {
+pub(super) struct MergePath {
     kernel: Kernel,
     carries: Kernel,
     tiles: usize,
@@ -28,7 +30,8 @@ pub struct MergePath {
 
 impl MergePath {
     /// Finds the first row of each tile.
-    pub(super) fn new(backend: &Device, a: RawCompressed<'_>, op: Op) -> Result<Self> {
+    pub(super) fn new(rows: &PlannedRows<'_>) -> Result<Self> {
+        let &PlannedRows { backend, a, op, .. } = rows;
         let block = backend.inner.block;
         let defines = a.product_defines(op).set("BLOCK", block);
         let kernel = |entry| backend.kernel_of(a.dtype, FILE, entry, defines.clone());
@@ -46,14 +49,14 @@ impl MergePath {
             tail: backend.allocate_raw(tiles, sum_bytes)?,
         })
     }
+}
 
-    /// Computes the product: the tiles, then the rows that span several.
-    pub(super) fn run(
-        &self,
-        backend: &Device,
-        a: RawCompressed<'_>,
-        operands: VectorOperands<'_>,
-    ) -> Result<()> {
+impl RowProduct for MergePath {
+    fn bytes(&self) -> usize {
+        self.tile_rows.bytes() + self.head.bytes() + self.tail.bytes()
+    }
+
+    fn run(&self, backend: &Device, a: RawCompressed<'_>, operands: VectorOperands<'_>) -> Result<()> {
         let Self { kernel, carries, tiles, tile_rows, head, tail } = self;
         let groups = (*tiles).min(backend.most_groups());
         let launch = backend.launch(kernel).size(*tiles).size(a.rows).buffer(tile_rows);
@@ -63,11 +66,5 @@ impl MergePath {
         let launch = backend.launch(carries).size(*tiles).buffer(tile_rows).buffer(a.offsets);
         let launch = launch.factor(alpha).factor(beta).view(y);
         launch.buffer(head).buffer(tail).warps(*tiles)
-    }
-}
-
-impl Workspace for MergePath {
-    fn bytes(&self) -> usize {
-        self.tile_rows.bytes() + self.head.bytes() + self.tail.bytes()
     }
 }

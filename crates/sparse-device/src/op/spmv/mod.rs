@@ -1,8 +1,11 @@
 //! `y ← alpha·op(A)·x + beta·y`: a file for each family of formats, and one for each algorithm with a workspace.
 //!
-//! A plan of CSR or CSC along its compressed direction is made in `compressed`: `choice` takes an algorithm, mostly by
-//! the rules of `choice_by_lengths` and the numbers of `thresholds`; `row_strategy` compiles its kernels and allocates
-//! its workspace. All else goes by `grouped_rows`, which makes compressed rows of the entries and chooses for these.
+//! Along the compressed direction of CSR and CSC, `compressed` makes the plan in two steps. `choice` chooses an
+//! algorithm, mostly by the rules of `choice_by_lengths` and the numbers of `thresholds`. `row_strategy` compiles its
+//! kernels and allocates its workspace; an algorithm is a struct that implements `RowProduct`, in a file of its own.
+//!
+//! All other products go by `grouped_rows`: the plan groups the entries by the rows of op(A), as compressed rows, and
+//! chooses an algorithm for these.
 //!
 //! | algorithm | module | kernels |
 //! |---|---|---|

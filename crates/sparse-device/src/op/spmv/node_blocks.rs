@@ -1,24 +1,23 @@
-//! Rows of nodes with several unknowns each, whose entries are in square blocks: those of meshes with several fields,
-//! of Jacobians and of weights that are pruned by blocks.
+//! `node_blocks`: matrices whose entries are in square blocks, as of meshes with several unknowns per node.
 //!
-//! A block has one column for the plan to copy and one run of x for a lane to load, so that an entry takes little more
-//! than its value: 4.4 bytes in place of 6 with 16-bit columns, in f32 with three unknowns, and a third of the loads of
-//! x. Values stay where they are, row by row, since they may change between runs.
+//! The plan copies one column for each block, and a lane loads one run of x for it. So an entry takes little more than
+//! its value, 4.4 bytes in f32 with three unknowns, where 16-bit columns make it 6; and a third of the loads of x.
+//! Values stay in the order of the matrix, since they may change between runs.
 
 use super::super::node_blocks;
-use super::plan::Workspace;
 use super::row_deltas::{EVICTED_CACHES, pays_to_evict_first};
+use super::row_strategy::RowProduct;
 use crate::buffer::RawBuffer;
 use crate::lanes::LANES;
+use crate::primitive::planned_rows::PlannedRows;
 use crate::primitive::raw::{RawCompressed, VectorOperands};
 use crate::{Device, Kernel};
-use sparse_core::op::Op;
-use sparse_core::{PlanOptions, Result};
+use sparse_core::Result;
 
 /// The file of the kernels of the product.
 const FILE: &str = "csr_spmv_node_blocks";
 
-/// Blocks of a row on average from which on they are worth it. Measured on an H200 with one block a row, over a thread
+/// Average blocks per row from which on the algorithm is chosen. Measured on an H200 with one block a row, over a thread
 /// a row with 16-bit columns: 0.8 to 0.9 in f32, 0.8 to 1.5 in f64.
 const FEWEST_BLOCKS: usize = 2;
 
@@ -27,7 +26,7 @@ const LARGE: usize = 144;
 
 /// The columns of the blocks.
 #[derive(Debug)]
-pub struct NodeBlocks {
+pub(super) struct NodeBlocks {
     kernel: Kernel,
     /// Lanes for each node, or for each row of large blocks.
     lanes: usize,
@@ -38,7 +37,8 @@ pub struct NodeBlocks {
 
 impl NodeBlocks {
     /// Copies the first column of each block; 1 unknown makes each entry a block.
-    pub(super) fn new(backend: &Device, a: RawCompressed<'_>, op: Op, unknowns: usize) -> Result<Self> {
+    pub(super) fn new(rows: &PlannedRows<'_>, unknowns: usize) -> Result<Self> {
+        let &PlannedRows { backend, a, op, .. } = rows;
         let value_bytes = a.values.element_bytes;
         let (nodes, blocks) = (a.rows / unknowns, a.nnz() / unknowns.pow(2));
         let columns = backend.allocate_raw(blocks, a.indices.element_bytes)?;
@@ -54,40 +54,41 @@ impl NodeBlocks {
         let (lanes, rows_of_lane) = lanes_for(a.mean_length() / unknowns, unknowns, value_bytes);
         Ok(Self { kernel, lanes, groups: a.rows / rows_of_lane, columns })
     }
+}
 
-    /// Computes the product.
-    pub(super) fn run(
-        &self,
-        backend: &Device,
-        a: RawCompressed<'_>,
-        operands: VectorOperands<'_>,
-    ) -> Result<()> {
+impl RowProduct for NodeBlocks {
+    fn bytes(&self) -> usize {
+        self.columns.bytes()
+    }
+
+    fn run(&self, backend: &Device, a: RawCompressed<'_>, operands: VectorOperands<'_>) -> Result<()> {
         let launch = backend.launch(&self.kernel).size(a.rows).size(self.lanes).buffer(a.offsets);
         let launch = launch.buffer(&self.columns).buffer(a.values).vectors(operands);
         launch.resident_warps(self.groups.div_ceil(LANES / self.lanes))
     }
 }
 
-impl Device {
+impl PlannedRows<'_> {
     /// The unknowns of a node whose blocks a plan that runs often takes; 1 if entries are not in blocks.
-    pub(super) fn unknowns_worth_blocks(&self, a: RawCompressed<'_>, options: &PlanOptions) -> Result<usize> {
-        let is_often = options.expected_calls >= self.thresholds().spmv.deltas.calls;
-        if options.algorithm.is_some() || !is_often || self.has_barriers() {
+    pub(super) fn unknowns_worth_blocks(&self) -> Result<usize> {
+        let &Self { backend, a, options, .. } = self;
+        let is_often = options.expected_calls >= backend.thresholds().spmv.deltas.calls;
+        if options.algorithm.is_some() || !is_often || backend.has_barriers() {
             return Ok(1);
         }
-        let is_busy = self.is_busy_with_lanes(a);
-        if !is_busy && !self.fill_half(a.rows * LANES) {
+        let is_busy = self.are_busy_with_lanes();
+        if !is_busy && !backend.is_half_filled_by(a.rows * LANES) {
             return Ok(1);
         }
-        let unknowns = self.most_unknowns(a)?;
+        let unknowns = backend.most_unknowns(a)?;
         let blocks = a.mean_length() / unknowns;
         let (lanes, _) = lanes_for(blocks, unknowns, a.values.element_bytes);
-        let are_worth_it = blocks >= FEWEST_BLOCKS && (is_busy || self.fill_half(a.rows * lanes));
+        let are_worth_it = blocks >= FEWEST_BLOCKS && (is_busy || backend.is_half_filled_by(a.rows * lanes));
         Ok(if are_worth_it { unknowns } else { 1 })
     }
 }
 
-/// True if entries shall leave the cache first. Measured on an H200, over plain loads: 0.77 to 0.95 at 58 to 178 MB in
+/// True if entries should be evicted from the cache first. Measured on an H200, over plain loads: 0.77 to 0.95 at 58 to 178 MB in
 /// f64, 0.84 to 1.1 at 57 to 97 MB in f32.
 fn evicts_first(cache_bytes: usize, a: RawCompressed<'_>, unknowns: usize) -> bool {
     let value_bytes = a.values.element_bytes;
@@ -96,11 +97,11 @@ fn evicts_first(cache_bytes: usize, a: RawCompressed<'_>, unknowns: usize) -> bo
     pays_to_evict_first(cache_bytes, bytes, true, 2 * EVICTED_CACHES)
 }
 
-/// The lanes that share the blocks of a row, and the rows that they have: all of a node, or one if blocks are large.
-/// Not more lanes than blocks, of which five of eight have a block on average. Found on an H200 on 18 meshes of two to
-/// six unknowns and, with other numbers, on 28 more: half or twice the lanes take 0.8 to 2. With as many warps as run at
-/// once, rows of five to nine blocks of three unknowns and more have eight: over four, 0.77 to 1.07 on eleven meshes, cold
-/// 0.71 to 1.01.
+/// The lanes that share the blocks of a row, and the rows that they take: all of a node, or one if blocks are large.
+///
+/// At most as many lanes as blocks, and at least five of eight lanes have a block in each step. Found on an H200 on 18
+/// meshes of two to six unknowns, and on 28 more: half or twice the lanes take 0.8 to 2 of the time. Rows of five to
+/// nine blocks of three unknowns and more have eight lanes: over four, 0.77 to 1.07 on eleven meshes, cold 0.71 to 1.01.
 fn lanes_for(blocks: usize, unknowns: usize, value_bytes: usize) -> (usize, usize) {
     let takes_node = unknowns.pow(2) * value_bytes <= LARGE;
     let most = if takes_node { LANES } else { 8 };
@@ -110,12 +111,6 @@ fn lanes_for(blocks: usize, unknowns: usize, value_bytes: usize) -> (usize, usiz
         _ => (0..=most.ilog2()).rev().map(|bits| 1 << bits).find(fills).unwrap_or(1),
     };
     (lanes, if takes_node { unknowns } else { 1 })
-}
-
-impl Workspace for NodeBlocks {
-    fn bytes(&self) -> usize {
-        self.columns.bytes()
-    }
 }
 
 #[cfg(test)]

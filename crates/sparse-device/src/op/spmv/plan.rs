@@ -1,4 +1,4 @@
-//! The plans of products: by the format's own kernels, or by grouped entries.
+//! Plans of products: by the kernels of the format, or by entries that the plan has grouped by rows of op(A).
 
 use super::row_strategy::RowStrategy;
 use crate::op::available_algorithms::Needs;

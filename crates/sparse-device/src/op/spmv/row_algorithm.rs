@@ -132,7 +132,7 @@ algorithms! {
         RowPatterns = Algorithm::new(
             "row_patterns",
             "CUDA, for plans of 32 calls and more whose rows or lanes are many and alike in length or short, where the \
-             columns of all rows, counted from the number of the row, are one of up to 192 lists of up to 256 that the first \
+             columns of all rows, counted from the number of the row, are one of up to 192 lists of up to 256 that the L1 \
              cache holds, values have 4 bytes and more, and `node_blocks` is not chosen: stencils, bands and grids that are numbered along their axes",
         )
         .preprocessing("a byte for each row, and up to 192 lists of columns"),

@@ -1,34 +1,36 @@
-//! Compressed rows with columns of 16 bits: for each 32 neighbouring rows a base, or those of 16 windows of columns,
-//! and a delta for each entry. A lane takes a short row, several lanes a longer one.
+//! `delta16`: compressed rows with 16-bit columns.
+//!
+//! Each 32 neighbouring rows have a base, or the bases of 16 windows of columns; a column is its distance from the base.
+//! A lane takes a short row, several lanes a longer one. An entry takes 6 bytes in f32 in place of 8.
 
 use super::choice_by_lengths::DeltaPatterns;
-use super::plan::Workspace;
+use super::row_strategy::RowProduct;
 use crate::buffer::RawBuffer;
 use crate::lanes::{LANES, lanes_at_once};
+use crate::primitive::planned_rows::PlannedRows;
 use crate::primitive::raw::{RawCompressed, VectorOperands};
 use crate::{Buffer, Device, Kernel};
-use sparse_core::op::Op;
 use sparse_core::{Backend, Error, Result};
 
 /// Rows that share a base: `ROWS` of the kernels.
 const ROWS: usize = LANES;
 
-/// Samples of 16, one of each [`ROWS`] rows, that must agree for a pattern: in blocks of four rows 12 do.
+/// The number of groups of [`ROWS`] rows, of each 16, whose sampled row must have a pattern for the matrix to have it.
+/// In matrices of blocks of four rows, 12 do.
 const AGREEING: usize = 11;
 
-/// The windows of columns that [`ROWS`] rows have, where one of 65536 columns is not enough: those of far diagonals, or
-/// of unknowns that are numbered one kind after the other, are in several. Each has 4096.
+/// The windows of 4096 columns that [`ROWS`] rows have where one window of 65536 is not enough, as with far diagonals or
+/// unknowns that are numbered one kind after the other.
 const WINDOWS: usize = 16;
 
-/// Rows of which a plan first finds out whether their columns are in few windows: of all it takes three to five
-/// products.
+/// The first rows, whose columns a plan tries to bring into windows before those of all rows, which takes the time of
+/// three to five products.
 const FIRST_ROWS: usize = 1 << 14;
 
 /// Average entries per row from which on windows pay only where the cache holds the matrix.
 const LONG_FOR_WINDOWS: usize = 24;
 
-/// Average entries per row from which on lanes whose loads leave the cache first read two words of 8-byte values at
-/// once.
+/// Average entries per row from which on lanes with evict-first loads read two words of 8-byte values at once.
 const LONG_FOR_TWO_WORDS: usize = 10;
 
 /// Average entries per row from which on rows of 4-byte values that are read from memory have four lanes, not two.
@@ -36,16 +38,16 @@ const LONG_FOR_TWO_WORDS: usize = 10;
 /// at 21 entries, 1.15 at 16, and 1.04 to 1.07 at 24 to 27 where the cache holds them.
 const LONG_FROM_MEMORY: usize = 24;
 
-/// The size of the largest matrix whose entries leave the cache first, in caches; twice that where lanes read two
-/// words.
+/// The size in caches of the largest matrix whose entries are evicted from the cache first; twice that where lanes read
+/// two words.
 pub(super) const EVICTED_CACHES: usize = 2;
 
-/// The file of the kernel whose loads leave the cache first, on devices that have such loads.
+/// The file of the kernel with evict-first loads, on devices that have such loads.
 const EVICT_FIRST_FILE: &str = "csr_deltas_evict_first";
 
 /// The kernel, and what it reads in place of the columns.
 #[derive(Debug)]
-pub struct RowDeltas {
+pub(super) struct RowDeltas {
     kernel: Kernel,
     /// Lanes per row.
     lanes: usize,
@@ -53,16 +55,16 @@ pub struct RowDeltas {
     deltas: Buffer<u16>,
 }
 
-/// The number of groups of rows whose columns pay off as deltas.
+/// The number of groups of [`ROWS`] rows with each pattern, found by a sampled row of each group.
 #[derive(Debug, Clone, Copy)]
-struct Found {
-    /// The number of [`ROWS`] of which the sample is like the row before it.
+struct Groups {
+    /// Sampled rows that are like the row before.
     alike: usize,
-    /// The number of those, and of [`ROWS`] whose columns lie near each other.
+    /// The same, and groups whose columns lie near each other.
     near: usize,
-    /// The number of the others whose sample has columns apart from each other.
+    /// Others, whose sampled row has columns apart from each other.
     scattered: usize,
-    /// The number of groups whose sample has clustered columns.
+    /// Sampled rows with clustered columns.
     clustered: usize,
 }
 
@@ -90,26 +92,21 @@ pub(super) enum ColumnPattern {
 impl RowDeltas {
     /// The columns as deltas, if the pattern is one of these and columns of neighbouring rows lie within 65536, or in
     /// [`WINDOWS`] if that pays.
-    pub(super) fn of_patterns(
-        backend: &Device,
-        a: RawCompressed<'_>,
-        op: Op,
-        patterns: DeltaPatterns,
-        between: usize,
-    ) -> Result<Columns> {
+    pub(super) fn of_patterns(rows: &PlannedRows<'_>, patterns: DeltaPatterns) -> Result<Columns> {
+        let &PlannedRows { backend, a, .. } = rows;
         if patterns == DeltaPatterns::None {
             return Ok(Columns::Plain(ColumnPattern::Other));
         }
-        let (mut deltas, found) = Self::make(backend, a, op, (1, a.rows), between)?;
+        let (mut deltas, groups) = Self::make(rows, 1, a.rows)?;
         let enough = (a.rows / ROWS * AGREEING / 16).max(1);
-        let (are_alike, are_near) = (found.alike >= enough, found.near >= enough);
+        let (are_alike, are_near) = (groups.alike >= enough, groups.near >= enough);
         let pays = match patterns {
             DeltaPatterns::None => false,
             DeltaPatterns::Fitting => true,
             DeltaPatterns::Near => are_near,
             DeltaPatterns::Alike => are_alike,
         };
-        let in_windows = |rows| Self::make(backend, a, op, (WINDOWS, rows), between).map(|made| made.0);
+        let in_windows = |count| Self::make(rows, WINDOWS, count).map(|made| made.0);
         if pays
             && deltas.is_none()
             && are_near
@@ -120,31 +117,26 @@ impl RowDeltas {
         }
         Ok(match deltas {
             Some(deltas) if pays => Columns::Deltas(deltas),
-            _ if found.scattered >= enough => Columns::Plain(ColumnPattern::Scattered),
-            _ if found.clustered >= enough => Columns::Plain(ColumnPattern::Clustered { alike: are_alike }),
+            _ if groups.scattered >= enough => Columns::Plain(ColumnPattern::Scattered),
+            _ if groups.clustered >= enough => Columns::Plain(ColumnPattern::Clustered { alike: are_alike }),
             _ if are_alike => Columns::Plain(ColumnPattern::Alike),
             _ => Columns::Plain(ColumnPattern::Other),
         })
     }
 
-    /// The columns of the first rows as deltas in `windows` windows, if they fit, and what was found on the way.
-    fn make(
-        backend: &Device,
-        a: RawCompressed<'_>,
-        op: Op,
-        (windows, rows): (usize, usize),
-        between: usize,
-    ) -> Result<(Option<Self>, Found)> {
+    /// The columns of the first `count` rows as deltas in `windows` windows, if they fit, and the groups by pattern.
+    fn make(rows: &PlannedRows<'_>, windows: usize, count: usize) -> Result<(Option<Self>, Groups)> {
+        let &PlannedRows { backend, a, op, options, .. } = rows;
         let defines = a.product_defines(op).set("WINDOWS", windows);
         let kernel = |file, entry, defines| backend.kernel_of(a.dtype, file, entry, defines);
-        let groups = rows.div_ceil(ROWS);
+        let groups = count.div_ceil(ROWS);
         let bases = backend.allocate_raw(groups * windows, a.indices.element_bytes)?;
         let (deltas, found) = (backend.allocate(a.nnz())?, backend.zeros::<i32>(5)?);
         let make = kernel("csr_deltas", "csr_deltas_make", defines.clone())?;
-        let launch = backend.launch(&make).size(rows).buffer(a.offsets).buffer(a.indices);
+        let launch = backend.launch(&make).size(count).buffer(a.offsets).buffer(a.indices);
         launch.buffer(&bases).buffer(&deltas).buffer(&found).warps_at_once(groups)?;
         let counts = backend.download(&found)?;
-        let (lanes, evicts_first) = backend.lanes_for_deltas(a, windows, between);
+        let (lanes, evicts_first) = backend.lanes_for_deltas(a, windows, options.bytes_between_runs);
         let kernel = match (lanes, evicts_first) {
             (1, false) => kernel("csr_deltas", "csr_deltas_spmv", defines)?,
             (1, true) => kernel(EVICT_FIRST_FILE, "csr_deltas_evict_first_spmv", defines)?,
@@ -158,19 +150,20 @@ impl RowDeltas {
         };
         let deltas = Self { kernel, lanes, bases, deltas };
         let [alike, near, scattered, clustered] = [1, 2, 3, 4].map(|kind| counts[kind] as usize);
-        let found = Found { alike, near, scattered, clustered };
-        Ok(((counts[0] == 0).then_some(deltas), found))
+        let groups = Groups { alike, near, scattered, clustered };
+        Ok(((counts[0] == 0).then_some(deltas), groups))
     }
 
     /// The columns as deltas.
     ///
     /// # Errors
     /// [`Error::Unsupported`] if those of some neighbouring rows are in more than [`WINDOWS`].
-    pub(super) fn new(backend: &Device, a: RawCompressed<'_>, op: Op) -> Result<Self> {
-        if let Some(deltas) = Self::make(backend, a, op, (1, a.rows), 0)?.0 {
+    pub(super) fn new(rows: &PlannedRows<'_>) -> Result<Self> {
+        let count = rows.a.rows;
+        if let Some(deltas) = Self::make(rows, 1, count)?.0 {
             return Ok(deltas);
         }
-        Self::make(backend, a, op, (WINDOWS, a.rows), 0)?.0.ok_or_else(|| {
+        Self::make(rows, WINDOWS, count)?.0.ok_or_else(|| {
             Error::unsupported(
                 "spmv algorithm `delta16` for this pattern",
                 format_args!(
@@ -179,14 +172,14 @@ impl RowDeltas {
             )
         })
     }
+}
 
-    /// Computes the product.
-    pub(super) fn run(
-        &self,
-        backend: &Device,
-        a: RawCompressed<'_>,
-        operands: VectorOperands<'_>,
-    ) -> Result<()> {
+impl RowProduct for RowDeltas {
+    fn bytes(&self) -> usize {
+        self.bases.bytes() + self.deltas.bytes()
+    }
+
+    fn run(&self, backend: &Device, a: RawCompressed<'_>, operands: VectorOperands<'_>) -> Result<()> {
         let launch = backend.launch(&self.kernel).size(a.rows).buffer(a.offsets).buffer(&self.bases);
         let launch = launch.buffer(&self.deltas).buffer(a.values).vectors(operands);
         match self.lanes {
@@ -257,13 +250,24 @@ fn product_bytes(a: RawCompressed<'_>) -> usize {
     a.nnz() * (value_bytes + size_of::<u16>()) + a.rows * (a.offsets.element_bytes + 2 * value_bytes)
 }
 
-/// True from seven tenths of the cache, nine where words are read, to `most` times the cache: entries that leave first
-/// leave x and a part of the entries there for the next product. Measured, time of loads that leave first over plain
-/// ones, on an H100 of 50 MiB: 0.75 to 0.97 at 54 to 95 MB, 1.01 on roads of 90 MB; on an H200 of 60 MiB with a thread
-/// a row: 1.05 to 1.23 at 35 to 42 MB, 0.82 to 1.00 from 43 MB on, with words 1.02 to 1.4 at 46 to 55 MB, 0.75 to 1.03
-/// at 57 to 119 MB, and 1.04 to 1.26 at 138 to 154 MB; with two words of f64 0.86 to 1.00 at 131 to 251 MB, 0.91 on
-/// average of twelve bands and meshes (cold 0.91 to 1.09), 1.04 at 400 MB. Vectors that are read between two products
-/// count: in conjugate gradients with 5 points, 42 MB and 8 MB of x and r, an iteration takes 0.87.
+/// True if evict-first loads pay: from seven tenths of the cache (nine where words are read) to `most` times the cache.
+/// They leave x and a part of the entries in the cache for the next product.
+///
+/// Measured, time of evict-first loads over plain ones:
+///
+/// | | bytes | |
+/// |---|---|---|
+/// | H100, cache of 50 MiB | 54 to 95 MB | 0.75 to 0.97; 1.01 on roads of 90 MB |
+/// | H200, cache of 60 MiB, a thread a row | 35 to 42 MB | 1.05 to 1.23 |
+/// | | from 43 MB on | 0.82 to 1.00 |
+/// | H200, words | 46 to 55 MB | 1.02 to 1.4 |
+/// | | 57 to 119 MB | 0.75 to 1.03 |
+/// | | 138 to 154 MB | 1.04 to 1.26 |
+/// | H200, two words of f64 | 131 to 251 MB | 0.86 to 1.00, 0.91 on average of twelve bands and meshes; cold 0.91 to 1.09 |
+/// | | 400 MB | 1.04 |
+///
+/// Vectors that are read between two products count: an iteration of conjugate gradients with 5 points, 42 MB and 8 MB
+/// of x and r, takes 0.87.
 pub(super) fn pays_to_evict_first(cache_bytes: usize, bytes: usize, reads_words: bool, most: usize) -> bool {
     let tenths = if reads_words { 9 } else { 7 };
     10 * bytes > tenths * cache_bytes && bytes <= most * cache_bytes
@@ -302,18 +306,12 @@ fn fewer_at_once(lanes: usize, rows: usize, units: usize) -> usize {
 
 /// Lanes for rows of `mean` entries where each reads four neighbouring ones of 8 bytes, two words, at once. Measured on
 /// an H200 with f64 on 32 bands, meshes and blocks: 0.83 to 1.07 of the time of one word, 0.95 on average, and 1.06 to
-/// 1.3 with seven to nine entries. Where loads do not leave first it is 0.9 to 1.25. Eight lanes take 0.84 to 0.99 of
+/// 1.3 with seven to nine entries. With plain loads it is 0.9 to 1.25. Eight lanes take 0.84 to 0.99 of
 /// the time of four from 29 entries on (thirteen bands, meshes and blocks), and 0.91 to 1.1 at 23 to 28.
 fn lanes_of_two_words(mean: usize) -> usize {
     match mean {
         ..29 => 4,
         _ => mean.div_ceil(10).next_power_of_two().clamp(8, LANES),
-    }
-}
-
-impl Workspace for RowDeltas {
-    fn bytes(&self) -> usize {
-        self.bases.bytes() + self.deltas.bytes()
     }
 }
 

@@ -1,4 +1,4 @@
-//! Row strategies: the distribution of the rows of a compressed matrix over work-items.
+//! SpMV kernels along the compressed direction, one struct for each algorithm behind [`RowProduct`].
 
 use super::choice_by_lengths::lanes_for;
 use super::length_classes::LengthClasses;
@@ -15,97 +15,56 @@ use super::segmented::Segmented;
 use super::sliced_columns::SlicedColumns;
 use crate::lanes::LANES;
 use crate::primitive::column_blocks::ColumnBlocks;
+use crate::primitive::planned_rows::PlannedRows;
 use crate::primitive::raw::{RawCompressed, VectorOperands};
-use crate::primitive::row_lengths::LazyRowLengths;
 use crate::{Device, Kernel};
-use sparse_core::op::Op;
 use sparse_core::{Backend, Result};
+use std::fmt::Debug;
 
-/// SpMV kernels along the compressed direction (rows of CSR, columns of CSC), each with its workspace.
-#[derive(Debug)]
-pub enum RowStrategy {
-    /// One work-item per row.
-    RowPerThread(Kernel),
-    /// Some lanes per row, of the 32 of a warp.
-    RowPerVector {
-        /// The kernel for this number of lanes.
-        kernel: Kernel,
-        /// Lanes per row.
-        lanes: usize,
-    },
-    /// One work-group per row.
-    RowPerBlock(RowPerBlock),
-    /// One sub-group per row.
-    RowPerSubGroup(Kernel),
-    /// One warp for each block of neighbouring rows.
-    RowBlocks(BlockedRows),
-    /// One or several work-items per row, with columns of 16 bits.
-    Delta16(RowDeltas),
-    /// Some lanes per row with entries.
-    ListedRows(ListedRows),
-    /// Some lanes, a warp or several work-groups per row, by its length.
-    LengthClasses(LengthClasses),
-    /// Some lanes per row, with a copy of the columns.
-    SlicedColumns(SlicedColumns),
-    /// Some lanes per node with several unknowns, block by block.
-    NodeBlocks(NodeBlocks),
-    /// Some lanes per row, with columns by patterns of rows.
-    RowPatterns(RowPatterns),
-    /// One work-group for each tile of the merge of rows and entries.
-    MergePath(MergePath),
-    /// One warp for each part of neighbouring entries.
-    Segmented(Segmented),
-    /// The same number of work-groups for each block of columns.
-    ColumnBlocks(ColumnBlocks),
+/// The kernels of an algorithm for compressed rows, with their workspace.
+pub(super) trait RowProduct: Debug + Send {
+    /// Bytes of the workspace on the device.
+    fn bytes(&self) -> usize;
+
+    /// Computes the product.
+    fn run(&self, backend: &Device, a: RawCompressed<'_>, operands: VectorOperands<'_>) -> Result<()>;
 }
 
+/// The kernels of any algorithm along the compressed direction: rows of CSR, columns of CSC.
+#[derive(Debug)]
+pub struct RowStrategy(Box<dyn RowProduct>);
+
 impl RowStrategy {
-    /// Compiles the kernels of this algorithm and allocates their workspace.
+    /// Compiles the kernels of this algorithm and allocates their workspace, for columns of this pattern.
     pub(super) fn new(
-        backend: &Device,
-        a: RawCompressed<'_>,
-        lengths: &LazyRowLengths<'_>,
-        op: Op,
+        rows: &PlannedRows<'_>,
         algorithm: RowAlgorithm,
+        pattern: ColumnPattern,
     ) -> Result<Self> {
-        let defines = a.product_defines(op);
-        let kernel = |file, entry, defines| backend.kernel_of(a.dtype, file, entry, defines);
         Ok(match algorithm {
-            RowAlgorithm::RowPerThread => {
-                Self::RowPerThread(kernel("csr_spmv", "csr_spmv_row_per_thread", defines)?)
-            }
+            RowAlgorithm::RowPerThread => Self::of(WholeRows::new(rows, Unit::Thread)?),
             RowAlgorithm::RowPerVector => {
-                let lanes = lanes_for(a.mean_length());
-                let defines = defines.set("LANES", lanes);
-                let kernel = kernel("csr_spmv_vector", "csr_spmv_row_per_vector", defines)?;
-                Self::RowPerVector { kernel, lanes }
+                Self::of(WholeRows::new(rows, Unit::Vector { lanes: lanes_for(rows.a.mean_length()) })?)
             }
-            RowAlgorithm::RowPerWarp => {
-                let kernel = kernel("csr_spmv", "csr_spmv_row_per_warp", defines)?;
-                Self::RowPerVector { kernel, lanes: LANES }
-            }
-            RowAlgorithm::RowPerSubGroup => {
-                Self::RowPerSubGroup(kernel(SUB_GROUP_FILE, "csr_spmv_row_per_sub_group", defines)?)
-            }
-            RowAlgorithm::RowPerBlock => Self::RowPerBlock(RowPerBlock::new(backend, a, lengths, op)?),
-            RowAlgorithm::RowBlocks => Self::RowBlocks(BlockedRows::new(backend, a, lengths, op)?),
-            RowAlgorithm::Delta16 => Self::Delta16(RowDeltas::new(backend, a, op)?),
-            RowAlgorithm::ListedRows => Self::ListedRows(ListedRows::new(backend, a, lengths, op)?),
-            RowAlgorithm::LengthClasses => {
-                Self::LengthClasses(LengthClasses::new(backend, a, lengths, op, ColumnPattern::Other)?)
-            }
-            RowAlgorithm::SlicedColumns => {
-                Self::SlicedColumns(SlicedColumns::new(backend, a, lengths, op, ColumnPattern::Other)?)
-            }
-            RowAlgorithm::NodeBlocks => {
-                let unknowns = backend.most_unknowns(a)?;
-                Self::NodeBlocks(NodeBlocks::new(backend, a, op, unknowns)?)
-            }
-            RowAlgorithm::RowPatterns => Self::RowPatterns(RowPatterns::new(backend, a, lengths, op)?),
-            RowAlgorithm::MergePath => Self::MergePath(MergePath::new(backend, a, op)?),
-            RowAlgorithm::Segmented => Self::Segmented(Segmented::new(backend, a, op)?),
-            RowAlgorithm::ColumnBlocks => Self::ColumnBlocks(ColumnBlocks::for_spmv(backend, a, op)?),
+            RowAlgorithm::RowPerWarp => Self::of(WholeRows::new(rows, Unit::Warp)?),
+            RowAlgorithm::RowPerSubGroup => Self::of(WholeRows::new(rows, Unit::SubGroup)?),
+            RowAlgorithm::RowPerBlock => Self::of(RowPerBlock::new(rows)?),
+            RowAlgorithm::RowBlocks => Self::of(BlockedRows::new(rows)?),
+            RowAlgorithm::Delta16 => Self::of(RowDeltas::new(rows)?),
+            RowAlgorithm::ListedRows => Self::of(ListedRows::new(rows)?),
+            RowAlgorithm::LengthClasses => Self::of(LengthClasses::new(rows, pattern)?),
+            RowAlgorithm::SlicedColumns => Self::of(SlicedColumns::new(rows, pattern)?),
+            RowAlgorithm::NodeBlocks => Self::of(NodeBlocks::new(rows, rows.backend.most_unknowns(rows.a)?)?),
+            RowAlgorithm::RowPatterns => Self::of(RowPatterns::new(rows)?),
+            RowAlgorithm::MergePath => Self::of(MergePath::new(rows)?),
+            RowAlgorithm::Segmented => Self::of(Segmented::new(rows)?),
+            RowAlgorithm::ColumnBlocks => Self::of(ColumnBlocks::for_spmv(rows)?),
         })
+    }
+
+    /// The strategy of kernels that are made already.
+    pub(super) fn of(product: impl RowProduct + 'static) -> Self {
+        Self(Box::new(product))
     }
 
     /// Computes the product.
@@ -115,33 +74,68 @@ impl RowStrategy {
         a: RawCompressed<'_>,
         operands: VectorOperands<'_>,
     ) -> Result<()> {
+        self.0.run(backend, a, operands)
+    }
+}
+
+impl Workspace for RowStrategy {
+    fn bytes(&self) -> usize {
+        self.0.bytes()
+    }
+}
+
+/// A kernel without a workspace.
+#[derive(Debug)]
+struct WholeRows {
+    kernel: Kernel,
+    unit: Unit,
+}
+
+/// The lanes that take a row.
+#[derive(Debug, Clone, Copy)]
+enum Unit {
+    /// A work-item.
+    Thread,
+    /// Some lanes of a warp.
+    Vector { lanes: usize },
+    /// A warp.
+    Warp,
+    /// A sub-group of OpenCL.
+    SubGroup,
+}
+
+impl WholeRows {
+    fn new(rows: &PlannedRows<'_>, unit: Unit) -> Result<Self> {
+        let &PlannedRows { backend, a, op, .. } = rows;
+        let defines = a.product_defines(op);
+        let (file, entry, defines) = match unit {
+            Unit::Thread => ("csr_spmv", "csr_spmv_row_per_thread", defines),
+            Unit::Vector { lanes } => {
+                ("csr_spmv_vector", "csr_spmv_row_per_vector", defines.set("LANES", lanes))
+            }
+            Unit::Warp => ("csr_spmv", "csr_spmv_row_per_warp", defines),
+            Unit::SubGroup => (SUB_GROUP_FILE, "csr_spmv_row_per_sub_group", defines),
+        };
+        Ok(Self { kernel: backend.kernel_of(a.dtype, file, entry, defines)?, unit })
+    }
+}
+
+impl RowProduct for WholeRows {
+    fn bytes(&self) -> usize {
+        0
+    }
+
+    fn run(&self, backend: &Device, a: RawCompressed<'_>, operands: VectorOperands<'_>) -> Result<()> {
         let rows = a.rows;
-        match self {
-            Self::RowPerThread(kernel) => {
-                let launch = backend.launch(kernel).size(rows).product(a, operands);
-                match is_wide(a) && !backend.caps().is_cpu {
-                    true => launch.exchanging_warps_at_once(rows.div_ceil(LANES)),
-                    false => launch.items(rows),
-                }
+        let launch = backend.launch(&self.kernel).size(rows).product(a, operands);
+        match self.unit {
+            Unit::Thread if is_wide(a) && !backend.caps().is_cpu => {
+                launch.exchanging_warps_at_once(rows.div_ceil(LANES))
             }
-            Self::RowPerVector { kernel, lanes } => {
-                let launch = backend.launch(kernel).size(rows).product(a, operands);
-                launch.exchanging_warps(rows.div_ceil(LANES / lanes))
-            }
-            Self::RowPerSubGroup(kernel) => {
-                backend.launch(kernel).size(rows).product(a, operands).items(rows * LANES)
-            }
-            Self::RowPerBlock(strategy) => strategy.run(backend, a, operands),
-            Self::RowBlocks(strategy) => strategy.run(backend, a, operands),
-            Self::Delta16(strategy) => strategy.run(backend, a, operands),
-            Self::ListedRows(strategy) => strategy.run(backend, a, operands),
-            Self::LengthClasses(strategy) => strategy.run(backend, a, operands),
-            Self::SlicedColumns(strategy) => strategy.run(backend, a, operands),
-            Self::NodeBlocks(strategy) => strategy.run(backend, a, operands),
-            Self::RowPatterns(strategy) => strategy.run(backend, a, operands),
-            Self::MergePath(strategy) => strategy.run(backend, a, operands),
-            Self::Segmented(strategy) => strategy.run(backend, a, operands),
-            Self::ColumnBlocks(strategy) => strategy.spmv(backend, a, operands),
+            Unit::Thread => launch.items(rows),
+            Unit::Vector { lanes } => launch.exchanging_warps(rows.div_ceil(LANES / lanes)),
+            Unit::Warp => launch.exchanging_warps(rows),
+            Unit::SubGroup => launch.items(rows * LANES),
         }
     }
 }
@@ -151,23 +145,4 @@ impl RowStrategy {
 /// to 1.10 with 4 bytes.
 fn is_wide(a: RawCompressed<'_>) -> bool {
     a.values.element_bytes >= 8
-}
-
-impl Workspace for RowStrategy {
-    fn bytes(&self) -> usize {
-        match self {
-            Self::RowPerThread(_) | Self::RowPerVector { .. } | Self::RowPerSubGroup(_) => 0,
-            Self::RowPerBlock(strategy) => strategy.bytes(),
-            Self::RowBlocks(strategy) => strategy.bytes(),
-            Self::Delta16(strategy) => strategy.bytes(),
-            Self::ListedRows(strategy) => strategy.bytes(),
-            Self::LengthClasses(strategy) => strategy.bytes(),
-            Self::SlicedColumns(strategy) => strategy.bytes(),
-            Self::NodeBlocks(strategy) => strategy.bytes(),
-            Self::RowPatterns(strategy) => strategy.bytes(),
-            Self::MergePath(strategy) => strategy.bytes(),
-            Self::Segmented(strategy) => strategy.bytes(),
-            Self::ColumnBlocks(strategy) => strategy.bytes(),
-        }
-    }
 }

@@ -1,12 +1,15 @@
-//! Compressed rows in parts of equal numbers of entries, summed by segments.
+//! `segmented`: compressed rows in parts of equal numbers of entries, summed by segments.
+//!
+//! A warp takes a part, whatever the lengths of its rows: a bit for each entry marks where rows begin. A second kernel
+//! adds the sums of the rows that span parts, in order, and scales y for the rows without entries.
 
-use super::plan::Workspace;
+use super::row_strategy::RowProduct;
 use crate::buffer::RawBuffer;
 use crate::lanes::LANES;
+use crate::primitive::planned_rows::PlannedRows;
 use crate::primitive::prefix_sum::PrefixSum;
 use crate::primitive::raw::{RawCompressed, VectorOperands};
 use crate::{Buffer, Device, Kernel};
-use sparse_core::op::Op;
 use sparse_core::{Backend, Result};
 
 /// The file of the kernels.
@@ -32,7 +35,7 @@ const MAX_STEPS: usize = 16;
 
 /// The starts of rows, and the partial sums of rows that begin before a part or end behind it.
 #[derive(Debug)]
-pub struct Segmented {
+pub(super) struct Segmented {
     kernel: Kernel,
     carries: Kernel,
     /// Entries of a part.
@@ -56,7 +59,8 @@ pub struct Segmented {
 
 impl Segmented {
     /// Computes the starts of rows.
-    pub(super) fn new(backend: &Device, a: RawCompressed<'_>, op: Op) -> Result<Self> {
+    pub(super) fn new(rows: &PlannedRows<'_>) -> Result<Self> {
+        let &PlannedRows { backend, a, op, .. } = rows;
         let defines = a.product_defines(op);
         let kernel = |entry| backend.kernel_of(a.dtype, FILE, entry, defines.clone());
         let (index_bytes, sum_bytes) = (a.indices.element_bytes, a.dtype.accumulator().bytes());
@@ -98,14 +102,15 @@ impl Segmented {
             tail: backend.allocate_raw(parts, sum_bytes)?,
         })
     }
+}
 
-    /// Computes the product.
-    pub(super) fn run(
-        &self,
-        backend: &Device,
-        a: RawCompressed<'_>,
-        operands: VectorOperands<'_>,
-    ) -> Result<()> {
+impl RowProduct for Segmented {
+    fn bytes(&self) -> usize {
+        let pattern = self.bits.bytes() + self.begun.bytes() + self.order.bytes();
+        pattern + self.open_rows.bytes() + self.open_ends.bytes() + self.head.bytes() + self.tail.bytes()
+    }
+
+    fn run(&self, backend: &Device, a: RawCompressed<'_>, operands: VectorOperands<'_>) -> Result<()> {
         let VectorOperands { alpha, beta, y, .. } = operands;
         let (rows, nnz) = (a.rows, a.nnz());
         let launch = backend.launch(&self.kernel).size(self.size).size(nnz).buffer(&self.bits);
@@ -126,11 +131,4 @@ fn steps_of_part(backend: &Device, steps: usize) -> usize {
     let at_once = backend.caps().compute_units * WARPS_AT_ONCE;
     let parts = at_once * steps.div_ceil(at_once * MAX_STEPS);
     steps.div_ceil(parts)
-}
-
-impl Workspace for Segmented {
-    fn bytes(&self) -> usize {
-        let pattern = self.bits.bytes() + self.begun.bytes() + self.order.bytes();
-        pattern + self.open_rows.bytes() + self.open_ends.bytes() + self.head.bytes() + self.tail.bytes()
-    }
 }

@@ -150,7 +150,7 @@ pub(crate) struct DeltaThresholds {
     /// random entries, row blocks over columns of 16 bits: 1.27 at 40 kB (f32), 1.33 at 80 kB (f64).
     pub(crate) short_x_bytes: usize,
     /// Average entries per row at which a thread reads values of 4 bytes one after the other, where other kernels read
-    /// words of them: from the first cache, which has x then too, that takes longer than columns of 32 bits. Measured
+    /// words of them: from the L1 cache, which has x then too, that takes longer than columns of 32 bits. Measured
     /// on an H200, over classes of lengths: 1.11 and 1.09 at 8 and 6 random columns; 0.90 at 3.
     pub(crate) singly: (usize, usize),
 }
@@ -179,9 +179,9 @@ pub(crate) struct LengthClassesThresholds {
     pub(crate) vector_up_to: usize,
     /// Rows are alike in length if the longest is at most this multiple of the average.
     pub(crate) alike_ratio: usize,
-    /// Bytes of x that the first cache holds, so that reading the matrix is what takes time: from memory segments,
+    /// Bytes of x that the L1 cache holds, so that reading the matrix is what takes time: from memory segments,
     /// which read whole lines, take less. Measured with skewed rows: 0.78 at 200 kB (f32), 0.78 at 160 kB (f64), up to
-    /// 1.14 from 400 kB on. The same with a matrix of more than half of the second cache: 0.74 with 38 MB of 60, 0.94
+    /// 1.14 from 400 kB on. The same with a matrix of more than half of the L2 cache: 0.74 with 38 MB of 60, 0.94
     /// to 1.0 with 26 to 28 MB, 1.18 to 1.21 with 22 to 24 MB.
     pub(crate) near_x_bytes: usize,
     /// Lanes of short rows where lengths are alike. Found by trial.
