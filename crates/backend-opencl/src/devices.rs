@@ -110,7 +110,7 @@ fn can_shuffle(device: &Device) -> bool {
     nvidia_architecture(device) >= SHUFFLING
 }
 
-/// Bytes of the cache that all work-groups share. NVIDIA's driver says at most how much the first caches have together:
+/// Bytes of the cache that all work-groups share. NVIDIA's driver says at most how much the L1 caches have together:
 /// then it is what devices of the architecture have.
 fn cache_bytes(device: &Device) -> Result<usize, ClError> {
     let is_large = device.global_mem_size()? > 128 << 30;

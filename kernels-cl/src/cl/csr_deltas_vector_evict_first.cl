@@ -1,5 +1,5 @@
 // csr_deltas_vector_evict_first: y <- alpha A x + beta y for compressed rows that are not short with columns of 16
-// bits, as in csr_deltas_vector.cl, for a matrix of about the second cache to twice of it (words.clh).
+// bits, as in csr_deltas_vector.cl, for a matrix of about the L2 cache to twice of it (words.clh).
 // LANES lanes per row, 32 / LANES rows per warp, striding over the grid; reads values, deltas, bases and offsets once,
 // by words of 16 or 32 bytes of values, gathers x, writes y once.
 // Macros: SCALAR, IDX (type of bases), OFF, CONJ (1 conjugates A), WINDOWS (1, 16), LANES (2, 4, 8, 16, 32), EACH = 16

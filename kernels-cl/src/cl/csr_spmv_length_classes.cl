@@ -307,7 +307,7 @@ void csr_spmv_length_classes(long rows, long nnz, long longest_short, long slice
              (volatile __global uint *)partial, done, &a, exchange, &others);
 }
 
-// The same for a matrix that does not fit the second cache with its operands (words.clh).
+// The same for a matrix that does not fit the L2 cache with its operands (words.clh).
 __kernel __attribute__((reqd_work_group_size(BLOCK, 1, 1)))
 void csr_spmv_length_classes_evict_first(long rows, long nnz, long longest_short, long slices, long of_warps,
                                          long middle, __global const IDX *listed, __global const Slice *sliced,

@@ -129,7 +129,7 @@ void csr_spmv_node_blocks(long rows, long lanes, __global const OFF *offsets, __
     multiply(lid, rows, (int)lanes, &a, alpha, beta, y + y_start, exchange);
 }
 
-// The same for a matrix of about the second cache to twice of it (words.clh).
+// The same for a matrix of about the L2 cache to twice of it (words.clh).
 __kernel OF_WARPS
 void csr_spmv_node_blocks_evict_first(long rows, long lanes, __global const OFF *offsets, __global const IDX *columns,
                                       __global const T *values, ACC alpha, __global const T *x, long x_start, ACC beta,

@@ -3,7 +3,7 @@
 // neighbouring rows. A step takes EACH neighbouring entries a lane, from a multiple of EACH on; the copy has the
 // columns of a slice step by step, EACH for each lane, with zeros where a row has no entry. A fixed tree adds the
 // lanes. Reads values, copied columns and offsets once, gathers x, writes y once. Columns, read in whole lines, bypass
-// the first cache: it has x, and the lines of values that several steps read.
+// the L1 cache: it has x, and the lines of values that several steps read.
 // Macros: SCALAR, IDX, OFF, CONJ (1 conjugates A), LANES (1, 2, 4, 8),
 // NV_ARCH = 0 (lanes.clh).   Launch: any number of work-groups of 32, or with shuffles of 256; count of any
 // size.

@@ -1,4 +1,4 @@
-//! Matrices that are a little larger than the second cache, or have more rows than run at once, or blocks of them, which
+//! Matrices that are a little larger than the L2 cache, or have more rows than run at once, or blocks of them, which
 //! conformance cases are and have not.
 
 use backend_cuda::Device;
@@ -9,7 +9,7 @@ use sparse_core::{Backend, Csr, DenseView, DenseViewMut, Order, PlanOptions, Sca
 /// Bytes of an entry's column as a delta.
 const DELTA_BYTES: usize = 2;
 
-/// Bytes of a band: more than the second caches of an H100 and an H200, and less than twice as many.
+/// Bytes of a band: more than the L2 caches of an H100 and an H200, and less than twice as many.
 const BYTES: usize = 80 << 20;
 
 /// Products of bands by one lane a row and by several: by patterns of rows, which a plan of many calls finds, and with
