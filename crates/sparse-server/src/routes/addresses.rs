@@ -17,7 +17,8 @@ pub(crate) const OPERATION: &str = "/v1/matrices/{name}/{operation}";
 
 /// True for requests that ask what goes on, and may wait for it.
 pub(crate) fn waits(request: &Request) -> bool {
-    *request.method() == Method::GET && matches!(pattern_of(request), Some(REQUESTS | JOB))
+    matches!(*request.method(), Method::GET | Method::HEAD)
+        && matches!(pattern_of(request), Some(REQUESTS | JOB))
 }
 
 /// True for requests that end a job, or show at once how it or the server is: who has as many requests in flight as may
@@ -25,8 +26,8 @@ pub(crate) fn waits(request: &Request) -> bool {
 pub(crate) fn oversees(request: &Request) -> bool {
     let waits = request.uri().query().is_some();
     match (request.method(), pattern_of(request)) {
-        (&Method::GET, Some(STATUS)) | (&Method::DELETE, Some(JOB)) => true,
-        (&Method::GET, Some(JOB)) => !waits,
+        (&Method::GET | &Method::HEAD, Some(STATUS)) | (&Method::DELETE, Some(JOB)) => true,
+        (&Method::GET | &Method::HEAD, Some(JOB)) => !waits,
         _ => false,
     }
 }

@@ -47,7 +47,9 @@ fn a_tenant_with_requests_in_flight_on_half_of_the_connections_waits_and_others_
     list(&second).expect(200);
     // It still sees how the server is, and ends jobs.
     ask("GET /v1/status", &first).expect(200);
+    ask("HEAD /v1/status", &first).expect(200);
     ask("GET /v1/jobs/0-0", &first).expect(404);
+    ask("HEAD /v1/jobs/0-0", &first).expect(404);
     ask("DELETE /v1/jobs/0-0", &first).expect(404);
     ask("GET /v1/jobs/0-0?wait=1", &first).expect(429);
     // Those that had begun are not refused, and the next ones have their places.
