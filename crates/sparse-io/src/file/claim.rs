@@ -74,7 +74,8 @@ impl MatrixFile {
     }
 
     /// True if row offsets would take more memory than the entries justify, so that [`read_csr`](Self::read_csr)
-    /// refuses the file and [`read_coo`](Self::read_coo) reads it. Never of CSR, whose file has the offsets.
+    /// refuses the file and [`read_coo`](Self::read_coo) reads it. Never of an `.npz` file in CSR, of a matrix or of a
+    /// batch, which has the offsets.
     ///
     /// ```
     /// use sparse_io::MatrixFile;
