@@ -129,13 +129,15 @@ impl Parameters {
         }
     }
 
-    /// Positions such as `0,3,5..9`, all below `extent` and as many at most; all of them without the parameter.
+    /// Positions such as `0,3,3,5..9`, all below `extent`, and no more than `extent` or
+    /// [`REPEATED_POSITIONS`]; all of them, once, without the parameter.
     pub(crate) fn positions(&self, name: &str, extent: usize) -> Result<Positions, Problem> {
         let Some(text) = self.text(name) else { return Ok(Positions(std::iter::once(0..extent).collect())) };
+        let limit = extent.max(REPEATED_POSITIONS);
         let wrong = |part: &str| {
             let part = part.escape_debug();
             Problem::bad_request(format!(
-                "parameter {name}: `{part}`: a number or a range A..B with B <= {extent} is needed, {extent} positions in all at most"
+                "parameter {name}: `{part}`: a number or a range A..B with B <= {extent} is needed, {limit} positions in all at most"
             ))
         };
         let (mut ranges, mut count) = (vec![], 0);
@@ -148,7 +150,7 @@ impl Parameters {
                 }
             };
             match first.zip(end) {
-                Some((first, end)) if first <= end && end <= extent && end - first <= extent - count => {
+                Some((first, end)) if first <= end && end <= extent && end - first <= limit - count => {
                     ranges.push(first..end);
                     count += end - first;
                 }
@@ -158,6 +160,9 @@ impl Parameters {
         Ok(Positions(ranges))
     }
 }
+
+/// Positions of which few rows or columns may be repeated: a query of a few bytes may ask for as many each.
+const REPEATED_POSITIONS: usize = 1 << 16;
 
 /// Chosen rows or columns, as ranges: all columns of a wide matrix are more than memory holds.
 #[derive(Debug)]
@@ -214,9 +219,13 @@ mod tests {
         assert_eq!(listed.iter().collect::<Vec<_>>(), [0, 3, 5, 6, 7]);
         assert_eq!((listed.len(), listed.most_repeats()), (5, 1));
         assert_eq!(parse("0,3..5,4..6,4,6..8,1..1").unwrap().most_repeats(), 3);
+        let repeated = format!("0..10,{}", ["3"; 20].join(","));
+        assert_eq!((parse(&repeated).unwrap().len(), parse(&repeated).unwrap().most_repeats()), (30, 21));
+        let many = |count: usize| vec!["0..10"; count / 10].join(",");
+        assert!(parse(&many(REPEATED_POSITIONS)).is_ok() && parse(&many(REPEATED_POSITIONS + 10)).is_err());
         let all = Parameters::default().positions("rows", usize::MAX).unwrap();
         assert_eq!((all.len(), all.most_repeats()), (usize::MAX, 1));
-        for wrong in ["10", "0..10,0", "0..11", "-1", "3..2", "", "x", "18446744073709551615"] {
+        for wrong in ["10", "0..11", "-1", "3..2", "", "x", "18446744073709551615"] {
             assert!(parse(wrong).is_err(), "{wrong}");
         }
         assert!(Parameters::new(vec![("a".into(), "1".into())], &["rows"]).is_err());
