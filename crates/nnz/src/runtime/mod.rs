@@ -36,7 +36,7 @@
 //! | [`add`](Matrix::add), [`multiply`](Matrix::multiply), [`symmetrize`](Matrix::symmetrize) | [`ElementwisePlan`](crate::op::ElementwisePlan) |
 //! | [`reduce`](Matrix::reduce), [`norm`](Matrix::norm) | [`SpmvPlan`](crate::op::SpmvPlan), [`ReducePlan`](crate::op::ReducePlan) |
 //! | [`select`](Matrix::select), [`permute`](Matrix::permute) | [`SelectPlan`](crate::op::SelectPlan) |
-//! | [`vstack`](Matrix::vstack), [`hstack`](Matrix::hstack), [`block_diag`](Matrix::block_diag), [`kron`](Matrix::kron) | [`vstack`](crate::vstack()), [`hstack`](crate::hstack()), [`block_diag`](crate::block_diag()), [`kron`](crate::kron()) |
+//! | [`vstack`](Matrix::vstack), [`hstack`](Matrix::hstack), [`block_diag`](Matrix::block_diag), [`kron`](Matrix::kron), [`kron_with`](Matrix::kron_with) | [`vstack`](crate::vstack()), [`hstack`](crate::hstack()), [`block_diag`](crate::block_diag()), [`kron`](crate::kron()), [`kron_with`](crate::kron_with()) |
 //! | [`diagonal`](Matrix::diagonal) | [`Compressed::diagonal`](crate::Compressed::diagonal), [`ElementwisePlan`](crate::op::ElementwisePlan) |
 //! | [`row_statistics`](Matrix::row_statistics) | [`RowStatisticsPlan`](crate::op::RowStatisticsPlan) |
 //! | [`solve_triangular`](Matrix::solve_triangular), [`solve_triangular_many`](Matrix::solve_triangular_many) | [`TrisolvePlan`](crate::op::TrisolvePlan) |

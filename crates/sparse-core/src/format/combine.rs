@@ -98,6 +98,35 @@ pub fn kron<A: Axis, T: Scalar, I: Index, O: Index>(
     a: &Compressed<A, T, Host, I, O>,
     b: &Compressed<A, T, Host, I, O>,
 ) -> Result<Compressed<A, T, Host, I, O>> {
+    kron_with(a, b, || Ok(()))
+}
+
+/// Entries of a Kronecker product between two calls of `check`, and those of a row of B more: some 0.1 ms.
+const CHECKED_ENTRIES: usize = 1 << 16;
+
+/// As [`kron`], and calls `check` every 65 536 entries or so; its error ends the product.
+///
+/// ```
+/// use sparse_core::{Csr, Error, kron_with};
+/// let row = Csr::<f64>::from_triplets(1, 300, (0..300).map(|col| (0, col, 1.0)))?;
+/// let mut calls = 0;
+/// let c = kron_with(&row, &row, || {
+///     calls += 1;
+///     Ok(())
+/// })?;
+/// assert_eq!((c.nnz(), calls), (90_000, 1));
+/// let stop = || Err(Error::unsupported("kron", "it was stopped"));
+/// assert!(kron_with(&row, &row, stop).is_err());
+/// # Ok::<(), Error>(())
+/// ```
+///
+/// # Errors
+/// As [`kron`], and those of `check`.
+pub fn kron_with<A: Axis, T: Scalar, I: Index, O: Index>(
+    a: &Compressed<A, T, Host, I, O>,
+    b: &Compressed<A, T, Host, I, O>,
+    mut check: impl FnMut() -> Result<()>,
+) -> Result<Compressed<A, T, Host, I, O>> {
     let rows = checked_product("rows x rows", a.nrows(), b.nrows())?;
     let cols = checked_product("columns x columns", a.ncols(), b.ncols())?;
     let nnz = checked_product("nnz x nnz", a.nnz(), b.nnz())?;
@@ -105,12 +134,17 @@ pub fn kron<A: Axis, T: Scalar, I: Index, O: Index>(
     let mut offsets = vec_with_capacity(A::swap(rows, cols).0 + 1)?;
     offsets.push(O::default());
     let (mut indices, mut values) = (vec_with_capacity(nnz)?, vec_with_capacity(nnz)?);
+    let mut check_at = CHECKED_ENTRIES;
     for k in 0..a.pattern().major() {
         for l in 0..b.pattern().major() {
             for (i, factor) in a.major_entries(k) {
                 for (j, value) in b.major_entries(l) {
                     indices.push(I::cast(i * b.pattern().minor() + j));
                     values.push(T::from_acc(factor.to_acc() * value.to_acc()));
+                }
+                if indices.len() >= check_at {
+                    check()?;
+                    check_at = indices.len() + CHECKED_ENTRIES;
                 }
             }
             offsets.push(O::cast(indices.len()));

@@ -51,7 +51,7 @@ mod triplets;
 pub use batch::{BatchCompressed, BatchCsc, BatchCsr, BatchPattern};
 pub use batch_conversion::OtherAxis;
 pub use cast::cast_slice;
-pub use combine::{block_diag, hstack, kron, vstack};
+pub use combine::{block_diag, hstack, kron, kron_with, vstack};
 pub use compressed::{Axis, Col, Compressed, CompressedPattern, CompressedRef, Csc, Csr, Row};
 pub use coo::{Coo, CooPattern};
 pub use dense::{Dense, DenseView, DenseViewMut, Order};

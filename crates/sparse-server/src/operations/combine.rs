@@ -81,5 +81,29 @@ pub(super) fn diagonal(call: &Call<'_>) -> Result<Answer, Problem> {
 }
 
 pub(super) fn kronecker(call: &Call<'_>) -> Result<Answer, Problem> {
-    Ok(Answer::Matrix(call.a.kron(call.other()?)?))
+    Ok(Answer::Matrix(call.a.kron_with(call.other()?, || call.task.check())?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::execution::task::Task;
+    use crate::request::parameters::Parameters;
+    use axum::http::StatusCode;
+    use nnz::{Csr, Device};
+    use std::time::Duration;
+
+    #[test]
+    fn a_product_that_takes_long_ends_with_its_task() {
+        let row = Csr::<f64>::from_triplets(1, 300, (0..300).map(|col| (0, col, 1.0))).unwrap();
+        let a = Matrix::from_typed(&Device::host().unwrap(), row).unwrap();
+        let (task, parameters) = (Task::new(Duration::from_secs(60)), Parameters::default());
+        let call = Call { a: &a, other: Some(&a), operand: None, parameters: &parameters, task: &task };
+        assert!(kronecker(&call).is_ok());
+        task.stop();
+        assert_eq!(kronecker(&call).unwrap_err().status, StatusCode::CONFLICT);
+        let late = Task::new(Duration::ZERO);
+        let call = Call { task: &late, ..call };
+        assert_eq!(kronecker(&call).unwrap_err().status, StatusCode::GATEWAY_TIMEOUT);
+    }
 }

@@ -87,7 +87,44 @@ impl Matrix {
     pub fn kron(&self, b: &Self) -> Result<Self> {
         Combination::Kronecker.of(&[self, b])
     }
+
+    /// As [`kron`](Self::kron), and calls `check` every 65 536 entries or so; its error ends the product.
+    ///
+    /// ```
+    /// # use nnz::prelude::*;
+    /// # use std::time::{Duration, Instant};
+    /// let device = Device::host()?;
+    /// let row = Csr::<f64>::from_triplets(1, 1000, (0..1000).map(|col| (0, col, 1.0)))?;
+    /// let row = Matrix::from_typed(&device, row)?;
+    /// let deadline = Instant::now() + Duration::from_secs(60);
+    /// let is_early = || if Instant::now() < deadline { Ok(()) } else { Err(Error::unsupported("kron", "too late")) };
+    /// assert_eq!(row.kron_with(&row, is_early)?.nnz(), 1_000_000);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`kron`](Self::kron), and those of `check`.
+    pub fn kron_with<E: From<Error>>(
+        &self,
+        b: &Self,
+        mut check: impl FnMut() -> Result<(), E>,
+    ) -> Result<Self, E> {
+        let mut failed = None;
+        let product = Combination::Kronecker.of_checked(&[self, b], &mut || {
+            check().map_err(|error| {
+                failed = Some(error);
+                Error::unsupported("kron", "it was stopped")
+            })
+        });
+        match failed {
+            Some(error) => Err(error),
+            None => Ok(product?),
+        }
+    }
 }
+
+/// Called now and then by a combination that takes long.
+type Check<'a> = dyn FnMut() -> Result<()> + 'a;
 
 /// The places of matrices in the one that is made of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -113,6 +150,10 @@ impl Combination {
     }
 
     fn of(self, blocks: &[&Matrix]) -> Result<Matrix> {
+        self.of_checked(blocks, &mut || Ok(()))
+    }
+
+    fn of_checked(self, blocks: &[&Matrix], check: &mut Check<'_>) -> Result<Matrix> {
         let Some((first, others)) = blocks.split_first() else {
             return Err(Error::shape(self.name(), "there are no matrices; at least one is needed"));
         };
@@ -127,26 +168,26 @@ impl Combination {
         let mut blocks: Vec<_> =
             blocks.iter().map(|block| block.to_compressed(format)).collect::<Result<_>>()?;
         unify_index_types(&mut blocks)?;
-        match self.on_host(first.device(), &blocks) {
+        match self.on_host(first.device(), &blocks, check) {
             Err(Error::IndexOverflow { .. }) => {
                 let widened: Vec<_> = blocks.iter().map(Matrix::widened).collect::<Result<_>>()?;
-                self.on_host(first.device(), &widened)
+                self.on_host(first.device(), &widened, check)
             }
             result => result,
         }
     }
 
     /// The matrix of blocks that are all CSR or all CSC, of the same types.
-    fn on_host(self, device: &Device, blocks: &[Matrix]) -> Result<Matrix> {
+    fn on_host(self, device: &Device, blocks: &[Matrix], check: &mut Check<'_>) -> Result<Matrix> {
         let hosts: Vec<_> = blocks.iter().map(Matrix::on_host).collect::<Result<_>>()?;
         macro_rules! combine_each {
             ($(($t:ty, $i:ty, $o:ty)),* $(,)?) => {
                 $(
                     if let Some(blocks) = typed::<Csr<$t, Host, $i, $o>>(&hosts) {
-                        return Matrix::from_typed(device, self.of_typed(&blocks)?);
+                        return Matrix::from_typed(device, self.of_typed(&blocks, check)?);
                     }
                     if let Some(blocks) = typed::<Csc<$t, Host, $i, $o>>(&hosts) {
-                        return Matrix::from_typed(device, self.of_typed(&blocks)?);
+                        return Matrix::from_typed(device, self.of_typed(&blocks, check)?);
                     }
                 )*
             };
@@ -158,12 +199,13 @@ impl Combination {
     fn of_typed<A: Axis, T: Scalar, I: Index, O: Index>(
         self,
         blocks: &[&Compressed<A, T, Host, I, O>],
+        check: &mut Check<'_>,
     ) -> Result<Compressed<A, T, Host, I, O>> {
         match self {
             Self::Below => sparse_core::vstack(blocks),
             Self::Beside => sparse_core::hstack(blocks),
             Self::Diagonal => sparse_core::block_diag(blocks),
-            Self::Kronecker => sparse_core::kron(blocks[0], blocks[1]),
+            Self::Kronecker => sparse_core::kron_with(blocks[0], blocks[1], check),
         }
     }
 }
