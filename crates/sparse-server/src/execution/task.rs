@@ -9,7 +9,7 @@ use serde::Serialize;
 use std::collections::VecDeque;
 use std::future::Future;
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, sleep_until};
@@ -29,6 +29,8 @@ struct Shared {
     began: Instant,
     notes: Mutex<Notes>,
     place: Mutex<Option<Place>>,
+    /// The time at which nothing was left but to store the result.
+    computed: OnceLock<Instant>,
 }
 
 /// The right of a task to the thread on which it runs.
@@ -93,8 +95,8 @@ impl Task {
     pub(crate) fn new(limit: Duration) -> Self {
         let (began, phase) = (Instant::now(), AtomicU8::new(ACTIVE));
         let (stopped, notes) = (CancellationToken::new(), Mutex::default());
-        let (deadline, place) = (began + limit, Mutex::default());
-        Self(Arc::new(Shared { limit, deadline, phase, stopped, began, notes, place }))
+        let (deadline, place, computed) = (began + limit, Mutex::default(), OnceLock::new());
+        Self(Arc::new(Shared { limit, deadline, phase, stopped, began, notes, place, computed }))
     }
 
     /// Gives the task a worker, until the value is dropped or the task needs none any more.
@@ -109,14 +111,22 @@ impl Task {
     }
 
     /// Lets the next operation have the worker: what is left of this one waits for the disk, and counts no longer as a
-    /// request that waits or runs. Where many do so already, or half as many of the tenant's, the worker waits, too.
+    /// request that waits or runs. Where many do so already, or half as many of the tenant's, the worker waits, too, at
+    /// no cost of the tenant's time.
     pub(crate) fn release_worker(&self) {
+        self.0.computed.get_or_init(Instant::now);
         let mut place = lock(&self.0.place);
         if let Some(Place::Computing(_, admitted, storing)) = &*place
             && let Some(permit) = storing.take(&admitted.tenant, 1)
         {
             *place = Some(Place::Storing(permit));
         }
+    }
+
+    /// The time since `began` without that for which it waits for the disk.
+    pub(super) fn worked_since(&self, began: Instant) -> Duration {
+        let end = self.0.computed.get().copied().unwrap_or_else(Instant::now);
+        end.saturating_duration_since(began)
     }
 
     /// Stops the operation at the next point where it can stop; false if its effect is already being published.

@@ -159,11 +159,11 @@ impl ThreadPool {
         work: impl FnOnce() -> Result<T, Problem> + Send + 'static,
     ) -> Result<T, Problem> {
         let permit = task.within(self.permit()).await??;
-        let (threads, tenant) = (self.clone(), admitted.tenant.clone());
+        let (threads, tenant, running) = (self.clone(), admitted.tenant.clone(), task.clone());
         let timed = move || {
-            let began = Instant::now();
+            let began = tokio::time::Instant::now();
             let done = work();
-            threads.charge_tenant(&tenant, began.elapsed());
+            threads.charge_tenant(&tenant, running.worked_since(began));
             done
         };
         Self::run_on_thread(task.occupy(permit, admitted, self.storing.clone()), task, timed).await
@@ -361,6 +361,28 @@ mod tests {
             assert!(stored.await.unwrap().is_ok());
         }
         assert_eq!((threads.running(), threads.waiting(), threads.storing.taken()), (0, 0, 0));
+    }
+
+    #[tokio::test]
+    async fn a_tenant_is_not_charged_for_its_wait_for_the_disk() {
+        let limits = Limits { workers: 1, tenant_seconds: Some(1), ..Limits::default() };
+        let threads = ThreadPool::new(&limits);
+        threads.charge_tenant("a", Duration::from_millis(980));
+        let run = |waits_for_disk: bool| {
+            let (threads, task) = (threads.clone(), task());
+            let storing = task.clone();
+            let work = move || {
+                if waits_for_disk {
+                    storing.release_worker();
+                }
+                std::thread::sleep(Duration::from_millis(50));
+                Ok(())
+            };
+            async move { threads.run("a", &task, work).await }
+        };
+        run(true).await.unwrap();
+        run(false).await.unwrap();
+        assert_eq!(run(false).await.unwrap_err().status, StatusCode::TOO_MANY_REQUESTS);
     }
 
     #[test]
