@@ -2,6 +2,7 @@
 
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
+use std::error::Error;
 use std::io::{self, BufRead, Read};
 
 /// Bytes to which a frame may refer back: RFC 9659 allows no more in HTTP.
@@ -35,7 +36,7 @@ impl<R: BufRead> Frames<R> {
                 })) => {
                     io::copy(&mut self.source.by_ref().take(length.into()), &mut io::sink())?;
                 }
-                Err(error) => return Err(io::Error::other(error)),
+                Err(error) => return Err(unreadable(error)),
             }
         }
         Ok(false)
@@ -57,7 +58,7 @@ impl<R: BufRead> Read for Frames<R> {
             while self.decoder.can_collect() == 0 && !self.decoder.is_finished() {
                 let decoded =
                     self.decoder.decode_blocks(&mut self.source, BlockDecodingStrategy::UptoBlocks(1));
-                decoded.map_err(io::Error::other)?;
+                decoded.map_err(unreadable)?;
             }
             match self.decoder.read(buffer)? {
                 0 => self.end()?,
@@ -66,4 +67,18 @@ impl<R: BufRead> Read for Frames<R> {
         }
         Ok(0)
     }
+}
+
+/// The error of a frame that breaks off, in the words of other encodings, or of one that is wrong.
+fn unreadable(error: FrameDecoderError) -> io::Error {
+    let mut cause: Option<&dyn Error> = Some(&error);
+    while let Some(found) = cause {
+        match found.downcast_ref::<io::Error>().map(io::Error::kind) {
+            Some(kind @ io::ErrorKind::UnexpectedEof) => {
+                return io::Error::new(kind, "unexpected end of file");
+            }
+            _ => cause = found.source(),
+        }
+    }
+    io::Error::other(error)
 }

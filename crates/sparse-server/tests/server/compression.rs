@@ -36,7 +36,10 @@ fn bodies_and_answers_are_compressed_as_headers_say() {
     let middle = damaged.len() / 2;
     damaged[middle] ^= 1;
     put(&damaged).expect(422);
-    put(&zstd(&body)[..middle]).expect(422);
+    for length in [6, middle, zstd(&body).len() - 1] {
+        let refused = put(&zstd(&body)[..length]).expect(422);
+        assert!(refused.text().contains("zstd: unexpected end of file"), "{length}: {}", refused.text());
+    }
     put(b"no frame").expect(422);
     put(&zstd(&vec![0; 2 << 20])).expect(413);
     // Its header claims a window of 16 MiB, and that of the second 8 MiB.
