@@ -89,6 +89,10 @@ impl Ledger {
         self.lock().total
     }
 
+    pub(crate) fn free(&self) -> u64 {
+        self.capacity.saturating_sub(self.used())
+    }
+
     pub(crate) fn used_by(&self, tenant: &str) -> u64 {
         self.lock().tenants.get(tenant).copied().unwrap_or(0)
     }

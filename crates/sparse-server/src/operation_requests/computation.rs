@@ -33,6 +33,8 @@ impl Owner<'_> {
 pub(crate) struct Prediction {
     /// Bytes beside the operands, from above.
     pub(crate) needed: u64,
+    /// Bytes of the host, from above, that it needs for what it does for an accelerator.
+    of_host: u64,
     /// As [`Operation::moved_bytes`].
     pub(crate) moved: Option<u64>,
 }
@@ -48,18 +50,8 @@ pub(crate) fn predict(
 ) -> Result<Prediction, Problem> {
     let member = copy_member(store, owner, call, reserved)?;
     let prediction = predict_selected(operation, &call.with_matrix(member.as_ref()))?;
-    reserve_on_host(store, owner, operation, prediction.needed)?;
+    store.host_work.check(prediction.of_host)?;
     Ok(prediction)
-}
-
-/// Reserves the host's memory for an operation that needs so many bytes, if it is the host that makes its result.
-fn reserve_on_host(
-    store: &Store,
-    owner: Owner<'_>,
-    operation: &Operation,
-    needed: u64,
-) -> Result<Option<Reservation>, Problem> {
-    if operation.is_made_on_host() { store.host_work.reserve(owner.tenant, needed) } else { Ok(None) }
 }
 
 /// The result of a call whose matrix is that of the request, perhaps a batch. The bytes that it may need are reserved.
@@ -72,8 +64,8 @@ pub(crate) fn compute(
 ) -> Result<Answer, Problem> {
     let member = copy_member(store, owner, call, reserved)?;
     let call = call.with_matrix(member.as_ref());
-    let Prediction { needed, moved } = predict_selected(operation, &call)?;
-    let _on_host = reserve_on_host(store, owner, operation, needed)?;
+    let Prediction { needed, of_host, moved } = predict_selected(operation, &call)?;
+    let _on_host = store.host_work.reserve(owner.tenant, of_host)?;
     owner.reserve(store, needed, reserved)?;
     call.task.check()?;
     let began = Instant::now();
@@ -113,11 +105,12 @@ fn copy_member(
 }
 
 fn predict_selected(operation: &Operation, call: &Call<'_>) -> Result<Prediction, Problem> {
-    let (mut results, mut workspace, mut moved) = (0_u64, 0, Some(0_u64));
+    let (mut results, mut workspace, mut of_host, mut moved) = (0_u64, 0, 0, Some(0_u64));
     let mut add = |call: &Call<'_>| {
         let needed = operation.predict(call)?;
         results = results.saturating_add(needed.result);
         workspace = needed.workspace.max(workspace);
+        of_host = operation.host_bytes(call, needed)?.max(of_host);
         let of_call = operation.moved_bytes(call, needed.total());
         moved = moved.zip(of_call).map(|(sum, more)| sum.saturating_add(more));
         Ok(())
@@ -129,7 +122,7 @@ fn predict_selected(operation: &Operation, call: &Call<'_>) -> Result<Prediction
     } else {
         add(call)?;
     }
-    Ok(Prediction { needed: results.saturating_add(workspace), moved })
+    Ok(Prediction { needed: results.saturating_add(workspace), of_host, moved })
 }
 
 fn run_selected(operation: &Operation, call: &Call<'_>) -> Result<Answer, Problem> {

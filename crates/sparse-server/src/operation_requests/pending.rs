@@ -103,7 +103,8 @@ impl PendingOperation {
             task: &self.request.task,
         };
         if let Target::DryRun(_) = self.request.target {
-            let Prediction { needed, moved } = predict(store, owner, self.operation, &call, &mut reserved)?;
+            let Prediction { needed, moved, .. } =
+                predict(store, owner, self.operation, &call, &mut reserved)?;
             let seconds = moved.and_then(|moved| store.traffic.predict(self.operation.name, moved));
             return Ok(Outcome::from(json!({
                 "bytes": needed.saturating_add(reserved.bytes()), "moved_bytes": moved, "seconds": seconds,

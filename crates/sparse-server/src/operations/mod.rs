@@ -193,9 +193,14 @@ impl Operation {
         }
     }
 
-    /// True if the host computes whatever the device is.
-    pub(crate) fn is_made_on_host(&self) -> bool {
-        matches!(self.name, "vstack" | "hstack" | "block_diag" | "kron" | "map")
+    /// Bytes of the host that a call needs which needs these bytes, where the device is none of the host's: for a
+    /// result that the host makes whatever the device is, or for a preconditioner.
+    pub(crate) fn host_bytes(&self, call: &Call<'_>, needed: Needed) -> Result<u64, Problem> {
+        match self.name {
+            "vstack" | "hstack" | "block_diag" | "kron" | "map" => Ok(needed.total()),
+            "solve" => predict::preconditioner_bytes(call),
+            _ => Ok(0),
+        }
     }
 
     /// True for an iteration, which may end before it has converged.

@@ -4,7 +4,7 @@ use super::{Call, run};
 use crate::problem::Problem;
 use crate::request::parameters::Positions;
 use nnz::solvers::SolverOptions;
-use nnz::{DType, Device, Each, Format, Norm, are_mostly_empty, c64};
+use nnz::{DType, Device, Each, Format, Norm, PreconditionerKind, are_mostly_empty, c64};
 use serde_json::Value;
 
 /// Bytes that a call needs beside its operands, from above.
@@ -218,17 +218,54 @@ pub(super) fn spy(call: &Call<'_>) -> Result<Needed, Problem> {
     Ok(Needed { result: cells * size_of::<Value>() as u64, workspace: cells * size_of::<u64>() as u64 })
 }
 
+/// A copy of A in CSR, the values of its factors and those on the way to the device; none without a preconditioner.
+pub(super) fn preconditioner_bytes(call: &Call<'_>) -> Result<u64, Problem> {
+    if run::solve_options(call.parameters)?.preconditioner == PreconditionerKind::None {
+        return Ok(0);
+    }
+    let copies = copied_entry_bytes(call).saturating_mul(2);
+    Ok(copies.saturating_add(lines_bytes(call).saturating_mul(2)))
+}
+
 /// A product's, with the vectors of the method and a preconditioner.
 pub(super) fn solve(call: &Call<'_>) -> Result<Needed, Problem> {
     let restart = call.parameters.get_or("restart", SolverOptions::default().restart)?;
     let vectors = lines_bytes(call).saturating_mul(restart.saturating_add(16) as u64);
     let Needed { result, workspace } = product(call)?;
-    let workspace = workspace.saturating_add(vectors).saturating_add(call.a.bytes() as u64);
-    Ok(Needed { result, workspace })
+    let copies = (call.a.bytes() as u64).saturating_add(preconditioner_bytes(call)?);
+    Ok(Needed { result, workspace: workspace.saturating_add(vectors).saturating_add(copies) })
 }
 
 /// A product's, with a number for each line.
 pub(super) fn triangular_solve(call: &Call<'_>) -> Result<Needed, Problem> {
     let Needed { result, workspace } = product(call)?;
     Ok(Needed { result, workspace: workspace.saturating_add(lines_bytes(call)) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::execution::task::Task;
+    use crate::operations::Operation;
+    use crate::request::parameters::Parameters;
+    use nnz::{Csr, Matrix};
+    use std::time::Duration;
+
+    #[test]
+    fn a_preconditioner_needs_memory_of_the_host() {
+        let a = Matrix::from_typed(&Device::host().unwrap(), Csr::<f64>::identity(100).unwrap()).unwrap();
+        let (task, solve) = (Task::new(Duration::from_secs(60)), Operation::find("solve").unwrap());
+        let needed = |preconditioner: &str| {
+            let parameters = Parameters::checked(vec![("preconditioner".into(), preconditioner.into())]);
+            let call = Call { a: &a, other: None, operand: None, parameters: &parameters, task: &task };
+            let needed = (solve.predict)(&call).unwrap();
+            (needed.total(), solve.host_bytes(&call, needed).unwrap())
+        };
+        let (without, of_host) = needed("none");
+        assert_eq!(of_host, 0);
+        for preconditioner in ["jacobi", "ilu0", "ic0"] {
+            let (with, of_host) = needed(preconditioner);
+            assert!(of_host >= 2 * a.bytes() as u64 && with == without + of_host, "{preconditioner}");
+        }
+    }
 }
