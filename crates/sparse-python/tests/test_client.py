@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import json
+import os
 import pickle
 import subprocess
 import sys
@@ -207,6 +208,28 @@ def test_matrices_are_put_together_on_the_server(client, monkeypatch):
     for found, right in zip(made, expected, strict=True):
         assert found.is_remote and (type(found), found.dtype) == (type(right), right.dtype)
         np.testing.assert_array_equal(found.toarray(), right.toarray())
+
+
+def test_matrices_of_two_servers_are_not_combined(client, tmp_path, monkeypatch):
+    process, other = serve(tmp_path)
+    pair = []
+    for url in (client.url, other):
+        monkeypatch.setenv("NNZ_SERVER", url)
+        pair.append(nnz.DeviceCsr.from_scipy(matrix()))
+    a, b = pair
+    reason = f"one matrix is on the server {client.url} and one on {other}: copy one"
+    for combine in (lambda: nnz.vstack([a, b]), lambda: nnz.kron(a, b), lambda: a @ b, lambda: a + b, lambda: a * b):
+        with pytest.raises(TypeError, match=reason):
+            combine()
+    # Factors and chosen lines go to the server of the matrix, whichever the environment names.
+    np.testing.assert_array_equal(a.multiply(np.arange(50.0)).toarray(), matrix().multiply(np.arange(50.0)).toarray())
+    lines = np.arange(5000) % 50
+    np.testing.assert_array_equal(a[lines].toarray(), matrix().toarray()[lines])
+    del a, b, pair
+    gc.collect()
+    _remote._collect()
+    _remote._clients.pop((os.getpid(), other, os.environ.get("NNZ_TOKEN"))).close()
+    stop(process)
 
 
 def test_operations_store_and_answer_numbers(client):

@@ -90,6 +90,20 @@ def test_arrays_without_elements_are_read(tmp_path, field, shape):
         assert (found.shape, found.dtype) == (shape, np.dtype(dtype))
 
 
+def test_open_files_are_read_from_where_they_are(tmp_path):
+    # SciPy's `mminfo` ends the process where it goes back in the first.
+    long, path = f"{BANNER} coordinate real general\n1 1 1\n1 1 3.{400 * '1'}\n", tmp_path / "a.mtx"
+    for text in (long, f"{BANNER} coordinate real general\n% of\n\n  % two\n2 1 1\n2 1 -4\n"):
+        for before in ("", "a line before\n"):
+            path.write_text(before + text)
+            for mode in ("rb", "r"):
+                with path.open(mode) as file:
+                    file.read(len(before))
+                    found = nnz.io.mmread(file)
+                expected = scipy.io.mmread(io.StringIO(text), spmatrix=False)
+                np.testing.assert_array_equal(found.toarray(), expected.toarray())
+
+
 def test_integers_of_one_place_stay_apart(tmp_path):
     file = tmp_path / "a.mtx"
     file.write_text(f"{BANNER} coordinate integer general\n2 1 3\n2 1 5\n1 1 3\n1 1 4\n")

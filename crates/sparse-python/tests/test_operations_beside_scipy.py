@@ -248,7 +248,7 @@ FUNCTIONS: dict[str, Callable[[Any], object]] = {
 
 def of_matrices(kind: Any, s: Any) -> Any:
     a, square = kind(BLOCK), kind(BLOCK[:, 1:])
-    products = [a * np.ones(4), a @ np.ones((4, 2)), np.ones(3) * a, a * a.T, square**2, a * kind(BLOCK.T), a @ s.csr_array(BLOCK.T)]
+    products = [a * np.ones(4), a @ np.ones((4, 2)), np.ones(3) * a, a * a.T, square**2, square**0, a * kind(BLOCK.T), a @ s.csr_array(BLOCK.T)]
     sums = [a.sum(axis=0), a.sum(axis=1), a.sum(), a.mean(axis=0), a.mean(axis=1), a.sum(axis=1, dtype="f"), a.max(axis=0)]
     entries = kind((np.ones(3), (np.array([0, 2, 2]), np.array([1, 1, 1]))), shape=(3, 4))
     return [products, sums, a.todense(), a.toarray(), a.tocsr(), a.tocsc(), a.tocoo(), a.T, 2 * a, a + a, entries.tocsr(), entries.tocsc(), a.getnnz(), pickle.loads(pickle.dumps(a))]
@@ -299,3 +299,24 @@ def test_products_without_entries_have_indices_of_scipys_type():
     a, empty = wide(nnz, "csr", "d"), nnz.csr_array((4, 5))
     empty.indices, empty.indptr = empty.indices.astype(np.int64), empty.indptr.astype(np.int64)
     assert (a @ empty).indices.dtype == np.int32 and (a @ a.T).indices.dtype == np.int64
+
+
+@pytest.mark.parametrize("char", ["l", "f"])
+@pytest.mark.parametrize("order", [1, -1])
+def test_entries_of_one_place_stay_apart_in_products(ours, char, order):
+    # inf·(-1) + inf·0 is NaN, inf·(-1 + 0) is not.
+    infinite, twice = [kind_of(np.array([[1], [np.inf]])) for kind_of in (nnz.csr_array, sp.csr_array)], []
+    for module in (nnz, sp):
+        indices, indptr = np.zeros(2, "i"), np.array([0, 2], "i")
+        twice.append(module.csr_array((np.array([-1, 0]).astype(char), indices, indptr), shape=(1, 2)))
+    with ours():
+        found = twice[0].T @ infinite[0].T if order < 0 else infinite[0] @ twice[0]
+    expected = twice[1].T @ infinite[1].T if order < 0 else infinite[1] @ twice[1]
+    assert_same_sparse(found, expected)
+    assert twice[0].nnz == 2
+
+
+def test_products_that_cancel_have_indices_of_scipys_type():
+    a, b = (wide(module, "csr", "d") for module in (nnz, sp))
+    zeros = [each * 0 for each in (a, b)]
+    assert_same_sparse(zeros[0] @ a.T, zeros[1] @ b.T)

@@ -1,5 +1,7 @@
 """The operators of PyTorch beside dense ones. Skipped where there is no PyTorch."""
 
+import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -238,6 +240,66 @@ def test_plans_are_made_once_for_a_pattern(device):
     count = len(nnz._torch_operators._PATTERNS)
     del case, pattern, before, after
     assert len(nnz._torch_operators._PATTERNS) == count - 1
+
+
+def test_plans_of_many_widths_do_not_stay(device):
+    case = Case(device)
+    with torch.no_grad():
+        for columns in [4, *range(5, 40)]:
+            spmm(*case.parts, case.dense(case.shape[1], columns))
+            spmm(*case.parts, case.dense(case.shape[1], 4))
+    (pattern,) = nnz._torch_operators._PATTERNS[case.indptr].values()
+    widths = [key[2] for key in pattern.plans]
+    assert len(widths) == nnz._torch_operators._MOST_PLANS and {4, 39} < set(widths)
+
+
+def test_a_handler_of_a_signal_may_multiply(monkeypatch):
+    # It runs between two instructions of a thread that has the lock.
+    case, made = Case("cpu"), nnz._torch_operators._Pattern
+    x, found = case.dense(case.shape[1]).detach(), []
+
+    def interrupted(*arguments):
+        monkeypatch.setattr(nnz._torch_operators, "_Pattern", made)
+        signal.raise_signal(signal.SIGUSR1)
+        return made(*arguments)
+
+    before = signal.signal(signal.SIGUSR1, lambda *_: found.append(spmv(*case.parts, x)))
+    monkeypatch.setattr(nnz._torch_operators, "_Pattern", interrupted)
+    try:
+        expected = spmv(*case.parts, x)
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    assert torch.equal(found[0], expected)
+
+
+def test_a_process_that_was_forked_in_a_call_multiplies():
+    code = """
+import os, threading, torch, nnz.torch
+from nnz import _torch_operators as operators
+has, ended = threading.Event(), threading.Event()
+def hold():
+    with operators._LOCK:
+        has.set()
+        ended.wait()
+thread = threading.Thread(target=hold)
+thread.start()
+has.wait()
+child = os.fork()
+if not child:
+    y = nnz.torch.spmv(torch.tensor([0, 1]), torch.tensor([0]), torch.tensor([2.0]), (1, 1), torch.tensor([3.0]))
+    os._exit(int(y.tolist() != [6.0]))
+print(os.waitpid(child, 0)[1])
+ended.set()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.stdout == "0\n", done.stderr
+
+
+def test_vmap_over_no_members(device):
+    case = Case(device)
+    b, none = case.dense(case.shape[1], 3).detach(), case.dense(0, len(case.values)).detach()
+    product = torch.func.vmap(lambda values: spmm(*case.pattern, values, case.shape, b))
+    assert product(none).shape == (0, case.shape[0], 3)
 
 
 def test_other_memory_of_a_tensor_is_another_pattern(device):

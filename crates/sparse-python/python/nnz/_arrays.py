@@ -226,16 +226,16 @@ class _Compressed(_Containers):
         if dtype in TYPES and self.ndim == 2 and other.ndim == 2:
             same_format = other.asformat(self.format)
             # (A·B)ᵀ = Bᵀ·Aᵀ
-            first, second = self._swap([each if each.dtype == dtype else each.astype(dtype) for each in (self, same_format)])
+            first, second = self._swap([_with_values_of(dtype, each) for each in (self, same_format)])
             if first.indices.dtype == second.indices.dtype:
                 try:
                     parts = _native.csr_multiply(self._as_csr(first), self._as_csr(second))
                 except (TypeError, OverflowError):  # indices of two types, or more entries than they can count
                     pass
                 else:
-                    shape = (self.shape[0], other.shape[1])
-                    # Without entries SciPy chooses the type of the indices anew.
-                    return _compressed(self.__class__, shape, parts, canonical=True) if len(parts[1]) else self.__class__(shape, dtype=dtype)
+                    # Without entries SciPy may choose the type of the indices anew.
+                    if len(parts[1]):
+                        return _compressed(self.__class__, (self.shape[0], other.shape[1]), parts, canonical=True)
         return super()._matmul_sparse(other)
 
     def _to_other_axis(self: Any, container: Any) -> Any:
@@ -300,6 +300,11 @@ class _Compressed(_Containers):
                 self.has_sorted_indices = True
                 return
         super().sort_indices()
+
+
+def _with_values_of(dtype: np.dtype[Any], matrix: Any) -> Any:
+    """The matrix with its values in `dtype`, over the same indices: `astype` would add the entries of one place."""
+    return matrix if matrix.dtype == dtype else matrix._with_data(matrix.data.astype(dtype), copy=False)
 
 
 def _compressed(container: Any, shape: tuple[int, int], parts: Any, *, canonical: bool) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ._arrays import CLASSES, FORMATS, Coo, Csc, Csr, Products
+from ._arrays import CLASSES, FORMATS, Coo, Csc, Csr, Products, ours
 
 
 class _Containers(Products):
@@ -20,6 +20,10 @@ class _Containers(Products):
     _dia_container = property(lambda _: dia_matrix)
     _dok_container = property(lambda _: dok_matrix)
     _lil_container = property(lambda _: lil_matrix)
+
+    def __pow__(self, *arguments: Any, **options: Any) -> Any:
+        # To the power of 0 SciPy's result is an array of its own class.
+        return ours(super().__pow__(*arguments, **options))
 
 
 class _Compressed(_Containers):

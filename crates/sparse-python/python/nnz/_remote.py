@@ -126,9 +126,9 @@ def scale(a: Matrix, alpha: complex) -> Matrix:
 
 def scale_lines(a: Matrix, rows: Any = None, columns: Any = None) -> Matrix:
     if rows is not None:
-        a = multiply_sparse(_put(_diagonal(rows)), convert(a, "csr"))
+        a = multiply_sparse(_put(_diagonal(rows), a), convert(a, "csr"))
     if columns is not None:
-        a = multiply_sparse(convert(a, "csr"), _put(_diagonal(columns)))
+        a = multiply_sparse(convert(a, "csr"), _put(_diagonal(columns), a))
     return a
 
 
@@ -160,9 +160,9 @@ def select(a: Matrix, rows: Any = None, columns: Any = None) -> Matrix:
         return _made(a, "select", **texts)
     # Products with matrices that have a one for each line.
     if rows is not None:
-        a = multiply_sparse(_put(_ones(rows, a.shape[0], a.dtype)), convert(a, "csr"))
+        a = multiply_sparse(_put(_ones(rows, a.shape[0], a.dtype), a), convert(a, "csr"))
     if columns is not None:
-        a = multiply_sparse(convert(a, "csr"), _put(_ones(columns, a.shape[1], a.dtype).T))
+        a = multiply_sparse(convert(a, "csr"), _put(_ones(columns, a.shape[1], a.dtype).T, a))
     return a
 
 
@@ -202,15 +202,18 @@ def _ones(lines: Any, extent: int, dtype: str) -> sp.csr_array:
     return sp.csr_array((np.ones(count, dtype), lines, np.arange(count + 1)), shape=(count, extent))
 
 
-def _put(matrix: Any) -> Matrix:
-    """A copy of a matrix of SciPy, in CSR."""
+def _put(matrix: Any, beside: Matrix | None = None) -> Matrix:
+    """A copy of a matrix of SciPy, in CSR, on the server of another, or on the one that the environment names."""
     _collect()
-    return Matrix(connected().put(matrix, _new_name(), ttl=LIFETIME))
+    client = connected() if beside is None else beside.handle._client
+    return Matrix(client.put(matrix, _new_name(), ttl=LIFETIME))
 
 
 def _made(a: Matrix, operation: str, other: Any = None, **parameters: Any) -> Matrix:
     """The result of an operation, which stays on the server."""
     _collect()
+    if other is not None and other.device != a.device:
+        raise TypeError(f"one matrix is on the server {a.device} and one on {other.device}: copy one by get() and from_scipy()")
     with _errors_of_values():
         stored = {"into": _new_name(), "ttl": LIFETIME, "other": other and other.handle}
         return Matrix(a.handle.operation(operation, **stored, **parameters))

@@ -7,6 +7,7 @@ They are registered with :mod:`torch.library` as `torch.ops.nnz`. :mod:`nnz.torc
 from __future__ import annotations
 
 import math
+import os
 import threading
 from collections.abc import Sequence
 from typing import Any
@@ -27,6 +28,11 @@ _CHARS = {
     torch.int32: "i",
     torch.int64: "l",
 }
+
+
+#: The plans of a pattern that stay, those of the last products: a plan of Aᵀ has the transposed pattern, and a program may have
+#: batches of any number of columns.
+_MOST_PLANS = 16
 
 
 class _Pattern:
@@ -53,9 +59,17 @@ class _Pattern:
 
     def plan(self, kind: str, *arguments: Any) -> _native.Plan:
         key = (kind, *arguments)
-        found = self.plans.get(key)
-        if found is None:
-            found = self.plans[key] = getattr(_native.Plan, kind)(self.matrix, *arguments)
+        with _LOCK:
+            found = self.plans.pop(key, None)
+            if found is not None:
+                # The last in the order is the one that was used last.
+                self.plans[key] = found
+                return found
+        found = getattr(_native.Plan, kind)(self.matrix, *arguments)
+        with _LOCK:
+            self.plans[key] = found
+            if len(self.plans) > _MOST_PLANS:
+                del self.plans[next(iter(self.plans))]
         return found
 
     def run(self, plan: _native.Plan, inputs: Sequence[Tensor], out: Tensor, values: Tensor | None = None) -> Tensor:
@@ -68,9 +82,19 @@ class _Pattern:
         return out
 
 
-#: The patterns by their `indptr`, for each shape, type and stream. A backward pass runs in threads of its own.
+#: The patterns by their `indptr`, for each shape, type and stream. A backward pass runs in threads of its own, and a handler of
+#: a signal in a thread that has the lock.
 _PATTERNS = WeakTensorKeyDictionary()
-_LOCK = threading.Lock()
+_LOCK = threading.RLock()
+
+
+def _renew_lock() -> None:
+    """In a forked process the thread that had the lock may be no longer there."""
+    global _LOCK
+    _LOCK = threading.RLock()
+
+
+os.register_at_fork(after_in_child=_renew_lock)
 
 
 def _pattern(indptr: Tensor, indices: Tensor, values: Tensor, shape: Sequence[int]) -> _Pattern:

@@ -88,14 +88,25 @@ _FIELDS = {"real": "d", "double": "d", "complex": "D", "integer": "l", "unsigned
 
 def _empty_array(source: Any) -> Any:
     """The array of a file that has no rows or no columns, where SciPy's reader ends the process; None for another file."""
-    is_stream = not isinstance(source, (str, os.PathLike))
-    if is_stream and not (hasattr(source, "seekable") and source.seekable()):
-        return None
-    start = source.tell() if is_stream else 0
-    rows, cols, _, kind, field, _ = scipy.io.mminfo(source)
-    if is_stream:
-        source.seek(start)
+    about = source
+    if not isinstance(source, (str, os.PathLike)):
+        if not (hasattr(source, "seekable") and source.seekable()):
+            return None
+        about = _header(source)
+    rows, cols, _, kind, field, _ = scipy.io.mminfo(about)
     return np.zeros((rows, cols), _FIELDS[field]) if kind == "array" and rows * cols == 0 else None
+
+
+def _header(stream: Any) -> BytesIO:
+    """A copy of the lines up to the sizes, by which a stream is left where it was: SciPy's `mminfo` ends the process where it
+    goes back in some files."""
+    start, lines = stream.tell(), []
+    while line := stream.readline():
+        lines.append(line.encode() if isinstance(line, str) else line)
+        if len(lines) > 1 and lines[-1].strip() and not lines[-1].lstrip().startswith(b"%"):
+            break
+    stream.seek(start)
+    return BytesIO(b"".join(lines))
 
 
 #: SciPy looks for a symmetry in matrices of fewer rows and columns, and writes larger ones as `general`.

@@ -55,13 +55,18 @@ class _Differentiable(torch.autograd.Function):
     @classmethod
     def vmap(cls, info: Any, in_dims: tuple[Any, ...], *arguments: Any) -> tuple[Tensor, int]:
         """One member of the batch after the other."""
-        dims = [_batched(dim) for dim in in_dims]
+        dims, count = [_batched(dim) for dim in in_dims], info.batch_size
+
+        def part(value: Any, dim: int | None, number: int) -> Any:
+            if dim is None or count:
+                return value if dim is None else value.select(dim, number)
+            return value.new_zeros(value.shape[:dim] + value.shape[dim + 1 :])
 
         def member(number: int) -> Tensor:
-            pairs = zip(arguments, dims, strict=True)
-            return _call(cls, *(value if dim is None else value.select(dim, number) for value, dim in pairs))
+            return _call(cls, *(part(value, dim, number) for value, dim in zip(arguments, dims, strict=True)))
 
-        return torch.stack([member(number) for number in range(info.batch_size)]), 0
+        # Without members, one of zeros has the shape of the result.
+        return torch.stack([member(number) for number in range(count or 1)])[:count], 0
 
 
 def _batched(dim: Any) -> int | None:
