@@ -1,5 +1,7 @@
 //! The common tests of drivers, on every OpenCL device present, and tests of OpenCL alone.
 
+mod clock;
+
 use backend_opencl::{Device, Event, Handles, OPENCL, handles, with_clock};
 use cl3::command_queue::{enqueue_write_buffer, finish};
 use cl3::memory::{CL_MEM_READ_WRITE, create_buffer, release_mem_object};
@@ -74,22 +76,7 @@ fn algorithms_by_sub_groups_are_offered_where_the_device_has_them(library: &Libr
 }
 
 fn events_say_what_work_took_where_the_queue_has_a_clock(library: &Library) {
-    for index in 0..library.probe().devices.len() {
-        let backend = with_clock(index).unwrap();
-        let from = backend.zeros::<u64>(1 << 20).unwrap();
-        let mut to = backend.zeros::<u64>(1 << 20).unwrap();
-        let start = Event::record(&backend).unwrap();
-        backend.copy(Device::view(&from), Device::view_mut(&mut to)).unwrap();
-        let middle = Event::record(&backend).unwrap();
-        backend.copy(Device::view(&from), Device::view_mut(&mut to)).unwrap();
-        let end = Event::record(&backend).unwrap();
-        let [first, both] = [&middle, &end].map(|event| event.seconds_since(&start).unwrap());
-        assert!(0.0 < first && first < both && both < 60.0, "{first} s and {both} s");
-
-        let without = library.open(index).unwrap();
-        let start = Event::record(&without).unwrap();
-        assert!(matches!(Event::record(&without).unwrap().seconds_since(&start), Err(Error::Backend { .. })));
-    }
+    clock::check_events(library, with_clock, Event::record, Event::seconds_since);
 }
 
 /// A buffer that was not made by this library, in the context of a device, with these elements from byte `offset` on.
@@ -147,8 +134,8 @@ fn buffers_of_others_are_compressed_where_they_lie(library: &Library) {
             (&elsewhere, array.clone(), "another context"),
         ] {
             // SAFETY: as above.
-            let told = unsafe { foreign::refusal(device, &wrong) };
-            assert!(told.contains(reason), "{told}");
+            let reported = unsafe { foreign::refusal(device, &wrong) };
+            assert!(reported.contains(reason), "{reported}");
         }
         // Dropping the borrowed matrices has not released the buffer. SAFETY: as above.
         unsafe { foreign::check_borrowed(backend, &array, &elements) };

@@ -1,5 +1,7 @@
 //! The common tests of drivers, on every SYCL device present, and tests of SYCL alone.
 
+mod clock;
+
 use backend_opencl::sycl::{Event, SYCL, address, borrow, on_queue, with_clock};
 use backend_opencl::{Device, OPENCL};
 use device_tests::{Library, each_device, tests};
@@ -63,22 +65,7 @@ fn unified_shared_memory_is_borrowed_and_other_memory_is_refused(library: &Libra
 }
 
 fn events_say_what_work_took_where_the_queue_has_a_clock(library: &Library) {
-    for index in 0..library.probe().devices.len() {
-        let backend = with_clock(index).unwrap();
-        let from = backend.zeros::<u64>(1 << 20).unwrap();
-        let mut to = backend.zeros::<u64>(1 << 20).unwrap();
-        let start = Event::record(&backend).unwrap();
-        backend.copy(Device::view(&from), Device::view_mut(&mut to)).unwrap();
-        let middle = Event::record(&backend).unwrap();
-        backend.copy(Device::view(&from), Device::view_mut(&mut to)).unwrap();
-        let end = Event::record(&backend).unwrap();
-        let [first, both] = [&middle, &end].map(|event| event.seconds_since(&start).unwrap());
-        assert!(0.0 < first && first < both && both < 60.0, "{first} s and {both} s");
-
-        let without = library.open(index).unwrap();
-        let start = Event::record(&without).unwrap();
-        assert!(matches!(Event::record(&without).unwrap().seconds_since(&start), Err(Error::Backend { .. })));
-    }
+    clock::check_events(library, with_clock, Event::record, Event::seconds_since);
 }
 
 fn algorithms_in_sycl_are_offered_where_the_device_compiles_them_and_otherwise_refused_with_the_reason(
