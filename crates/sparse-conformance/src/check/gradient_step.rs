@@ -224,7 +224,7 @@ fn middle<B: Backend, T: Scalar>(buffer: &Buf<B, T::Acc>) -> ViewOf<'_, B, T::Ac
     SpaceOf::<B>::slice(SpaceOf::<B>::view(buffer), 1..3)
 }
 
-/// These elements of a buffer.
+/// A view of these elements of a buffer.
 fn part<B: Backend, T: Scalar>(buffer: &mut Buf<B, T::Acc>, range: Range<usize>) -> ViewMutOf<'_, B, T::Acc> {
     SpaceOf::<B>::slice_mut(SpaceOf::<B>::view_mut(buffer), range)
 }
@@ -245,6 +245,42 @@ impl<B: VectorKernel<T>, T: Scalar + Cell> PlannedGradientStep<'_, B, T> {
         let z = GuardedOperand::input(r.frame, |row, col| r.at(row, col) * inverse(row));
         DeviceOperand::new(&self.subject.backend, &z).map(Some)
     }
+
+    /// The step: by one call, or by its two halves with the preconditioner between them.
+    fn step(
+        &self,
+        plan: &mut VectorPlan<B, T>,
+        q: &DeviceOperand<B, T>,
+        [x, r, p]: &mut [DeviceOperand<B, T>; 3],
+        numbers: &Buf<B, T::Acc>,
+        next: &mut Buf<B, T::Acc>,
+    ) -> Result<()> {
+        if self.at_once {
+            return plan.gradient_step(GradientStep {
+                q: q.vector(),
+                p: p.vector_mut(),
+                x: x.vector_mut(),
+                r: r.vector_mut(),
+                numbers: middle::<B, T>(numbers),
+                next: part::<B, T>(next, 1..3),
+            });
+        }
+        plan.gradient_advance(GradientAdvance {
+            q: q.vector(),
+            p: p.vector(),
+            x: x.vector_mut(),
+            r: r.vector_mut(),
+            numbers: middle::<B, T>(numbers),
+        })?;
+        let z = self.preconditioned(r)?;
+        plan.gradient_turn(GradientTurn {
+            r: r.vector(),
+            z: z.as_ref().map(DeviceOperand::vector),
+            p: p.vector_mut(),
+            numbers: middle::<B, T>(numbers),
+            next: part::<B, T>(next, 1..3),
+        })
+    }
 }
 
 impl<B: VectorKernel<T>, T: Scalar + Cell> PlannedOperation for PlannedGradientStep<'_, B, T> {
@@ -253,43 +289,16 @@ impl<B: VectorKernel<T>, T: Scalar + Cell> PlannedOperation for PlannedGradientS
         let backend = &self.subject.backend;
         let q = DeviceOperand::<B, T>::new(backend, &call.x)?;
         let operand = |col| DeviceOperand::<B, T>::new(backend, &y.vector(col));
-        let (mut x, mut r, mut p) = (operand(0)?, operand(1)?, operand(2)?);
+        let mut vectors = [operand(0)?, operand(1)?, operand(2)?];
         let poison = || backend.upload(&[T::Acc::from_c64(POISON); 4]);
         let (mut numbers, mut next) = (poison()?, poison()?);
         let mut plan = VectorPlan::<B, T>::new(backend, y.frame.rows)?;
-        let z = self.preconditioned(&r)?;
+        let r = &vectors[1];
+        let z = self.preconditioned(r)?;
         let z = z.as_ref().map_or(r.vector(), DeviceOperand::vector);
         plan.dot(r.vector(), z, part::<B, T>(&mut numbers, 1..2))?;
-        let stepped = match self.at_once {
-            true => plan.gradient_step(GradientStep {
-                q: q.vector(),
-                p: p.vector_mut(),
-                x: x.vector_mut(),
-                r: r.vector_mut(),
-                numbers: middle::<B, T>(&numbers),
-                next: part::<B, T>(&mut next, 1..3),
-            }),
-            false => {
-                let advance = GradientAdvance {
-                    q: q.vector(),
-                    p: p.vector(),
-                    x: x.vector_mut(),
-                    r: r.vector_mut(),
-                    numbers: middle::<B, T>(&numbers),
-                };
-                plan.gradient_advance(advance).and_then(|()| {
-                    let z = self.preconditioned(&r)?;
-                    plan.gradient_turn(GradientTurn {
-                        r: r.vector(),
-                        z: z.as_ref().map(DeviceOperand::vector),
-                        p: p.vector_mut(),
-                        numbers: middle::<B, T>(&numbers),
-                        next: part::<B, T>(&mut next, 1..3),
-                    })
-                })
-            }
-        };
-        for (col, vector) in [x, r, p].iter().enumerate() {
+        let stepped = self.step(&mut plan, &q, &mut vectors, &numbers, &mut next);
+        for (col, vector) in vectors.iter().enumerate() {
             y.set_vector(col, &vector.read(backend)?);
         }
         stepped?;

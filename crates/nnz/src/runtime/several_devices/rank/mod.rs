@@ -17,6 +17,7 @@ use sparse_distrib::{
     DistributedSpmvPlan, DistributedVector, Ownership, SharedTransport,
 };
 use sparse_solvers::{Iteration, Jacobi, Solution, inverse_diagonal_of_block};
+use std::any::Any;
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
@@ -267,15 +268,9 @@ where
         let b = DistributedVector::from_local(backend, a.row_ownership(), b)?;
         let mut x = DistributedVector::from_local(backend, a.col_ownership(), host_x)?;
         let preconditioner = self.preconditioner(preconditioner)?;
-        // The rank with the callback decides for all. A panic of the callback stops all ranks, and is resumed once no
-        // rank waits.
         let mut panic = None;
         let decide = |iteration| {
-            let call = || callback.as_mut().is_some_and(|callback| callback(iteration).is_break());
-            let stops = catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|payload| {
-                panic = Some(payload);
-                true
-            });
+            let stops = stops(callback.as_deref_mut(), iteration, &mut panic);
             match backend.transport().broadcast(0, vec![u8::from(stops)]) {
                 Ok(message) if message == [0] => ControlFlow::Continue(()),
                 _ => ControlFlow::Break(()),
@@ -321,4 +316,18 @@ pub(in crate::runtime) fn on_host_mut<T: Accumulator>(x: &mut Vector) -> Result<
 
 fn not_on_host<T: Accumulator>() -> Error {
     Error::operands("distribute", format_args!("vectors of {} in the host's memory are needed", T::DTYPE))
+}
+
+/// True if the callback of this rank, which decides for all, stops the solver. A panic of it stops all ranks, and is
+/// stored, to be resumed once no rank waits.
+fn stops(
+    callback: Option<&mut Callback<'_>>,
+    iteration: Iteration,
+    panic: &mut Option<Box<dyn Any + Send>>,
+) -> bool {
+    let call = || callback.is_some_and(|callback| callback(iteration).is_break());
+    catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|payload| {
+        *panic = Some(payload);
+        true
+    })
 }
