@@ -64,8 +64,7 @@ struct Coefficients<T> {
 impl<B, M, P> Recurrence<B, M> for StabilizedBiConjugateGradients<B, M::Scalar, P>
 where
     B: SpmvKernel<M> + VectorKernel<M::Scalar>,
-    M: SparseFormat<Space = SpaceOf<B>>,
-    M::Scalar: Accumulator,
+    M: SparseFormat<Space = SpaceOf<B>, Scalar: Accumulator>,
     P: Preconditioner<B, M::Scalar>,
 {
     type Preconditioner = P;

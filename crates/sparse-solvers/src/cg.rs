@@ -52,8 +52,7 @@ pub struct ConjugateGradients<B: Backend, T: Accumulator, P> {
 impl<B, M, P> Recurrence<B, M> for ConjugateGradients<B, M::Scalar, P>
 where
     B: SpmvKernel<M> + VectorKernel<M::Scalar>,
-    M: SparseFormat<Space = SpaceOf<B>>,
-    M::Scalar: Accumulator,
+    M: SparseFormat<Space = SpaceOf<B>, Scalar: Accumulator>,
     P: Preconditioner<B, M::Scalar>,
 {
     type Preconditioner = P;

@@ -34,8 +34,7 @@ where
 impl<B, M, R> Krylov<B, M, R>
 where
     B: SpmvKernel<M> + VectorKernel<M::Scalar>,
-    M: SparseFormat<Space = SpaceOf<B>>,
-    M::Scalar: Accumulator,
+    M: SparseFormat<Space = SpaceOf<B>, Scalar: Accumulator>,
     R: Recurrence<B, M>,
 {
     /// Plans the product with `a` and allocates all vectors.
@@ -45,7 +44,8 @@ where
     /// use sparse_solvers::{Cg, Identity, SolverOptions};
     ///
     /// let a = sparse_generate::stencil_5::<f64>(4, 4)?;
-    /// assert!(Cg::new(&Reference, &a, Identity, &SolverOptions { tolerance: 1e-6, ..SolverOptions::default() }).is_ok());
+    /// let options = SolverOptions { tolerance: 1e-6, ..SolverOptions::default() };
+    /// assert!(Cg::new(&Reference, &a, Identity, &options).is_ok());
     /// let wide = sparse_generate::uniform::<f64>(2, 3, 1, 0)?;
     /// let error = Cg::new(&Reference, &wide, Identity, &SolverOptions::default()).unwrap_err();
     /// assert_eq!(error.to_string(), "cg: a square matrix is needed, this one is 2 x 3");
@@ -224,8 +224,7 @@ fn iterate<B, M, R>(
 ) -> Result<(), Halt>
 where
     B: SpmvKernel<M> + VectorKernel<M::Scalar>,
-    M: SparseFormat<Space = SpaceOf<B>>,
-    M::Scalar: Accumulator,
+    M: SparseFormat<Space = SpaceOf<B>, Scalar: Accumulator>,
     R: Recurrence<B, M>,
 {
     while watch.iterations < watch.limit {

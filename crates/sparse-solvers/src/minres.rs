@@ -63,8 +63,7 @@ pub struct MinimalResiduals<B: Backend, T: Accumulator, P> {
 impl<B, M, P> Recurrence<B, M> for MinimalResiduals<B, M::Scalar, P>
 where
     B: SpmvKernel<M> + VectorKernel<M::Scalar>,
-    M: SparseFormat<Space = SpaceOf<B>>,
-    M::Scalar: Accumulator,
+    M: SparseFormat<Space = SpaceOf<B>, Scalar: Accumulator>,
     P: Preconditioner<B, M::Scalar>,
 {
     type Preconditioner = P;
@@ -148,8 +147,7 @@ fn normalize<B, M, P>(
 ) -> Result<f64, Halt>
 where
     B: SpmvKernel<M> + VectorKernel<M::Scalar>,
-    M: SparseFormat<Space = SpaceOf<B>>,
-    M::Scalar: Accumulator,
+    M: SparseFormat<Space = SpaceOf<B>, Scalar: Accumulator>,
     P: Preconditioner<B, M::Scalar>,
 {
     let (r, is_identity) = (SpaceOf::<B>::view(r), preconditioner.is_identity());
@@ -170,8 +168,7 @@ fn real_product<B, M>(
 ) -> Result<f64, Halt>
 where
     B: SpmvKernel<M> + VectorKernel<M::Scalar>,
-    M: SparseFormat<Space = SpaceOf<B>>,
-    M::Scalar: Accumulator,
+    M: SparseFormat<Space = SpaceOf<B>, Scalar: Accumulator>,
 {
     let alpha = at.dot(v, image)?.to_c64();
     let rounding = to_f64(RealOf::<M::Scalar>::epsilon()).sqrt();
@@ -197,8 +194,7 @@ fn add<B, M>(
 ) -> Result<()>
 where
     B: SpmvKernel<M> + VectorKernel<M::Scalar>,
-    M: SparseFormat<Space = SpaceOf<B>>,
-    M::Scalar: Accumulator,
+    M: SparseFormat<Space = SpaceOf<B>, Scalar: Accumulator>,
 {
     at.axpby(from_f64(alpha), SpaceOf::<B>::view(x), from_f64(beta), y)
 }

@@ -15,8 +15,7 @@ use std::fmt::Debug;
 pub trait Recurrence<B, M>: Debug + Sized
 where
     B: SpmvKernel<M> + VectorKernel<M::Scalar>,
-    M: SparseFormat<Space = SpaceOf<B>>,
-    M::Scalar: Accumulator,
+    M: SparseFormat<Space = SpaceOf<B>, Scalar: Accumulator>,
 {
     /// The type of the preconditioner.
     type Preconditioner;
@@ -85,8 +84,7 @@ where
 pub struct Iterate<'a, B, M>
 where
     B: SpmvKernel<M> + VectorKernel<M::Scalar>,
-    M: SparseFormat<Space = SpaceOf<B>>,
-    M::Scalar: Accumulator,
+    M: SparseFormat<Space = SpaceOf<B>, Scalar: Accumulator>,
 {
     pub(crate) backend: &'a B,
     pub(crate) plan: &'a mut SpmvPlan<B, M>,
@@ -99,8 +97,7 @@ where
 impl<'a, B, M> Iterate<'a, B, M>
 where
     B: SpmvKernel<M> + VectorKernel<M::Scalar>,
-    M: SparseFormat<Space = SpaceOf<B>>,
-    M::Scalar: Accumulator,
+    M: SparseFormat<Space = SpaceOf<B>, Scalar: Accumulator>,
 {
     /// The backend that computes.
     pub fn backend(&self) -> &'a B {

@@ -17,8 +17,7 @@ use std::mem;
 impl<B, M, P> EnqueuedCg<B, M, P>
 where
     B: SpmvKernel<M> + VectorKernel<M::Scalar>,
-    M: SparseFormat<Space = SpaceOf<B>>,
-    M::Scalar: Accumulator,
+    M: SparseFormat<Space = SpaceOf<B>, Scalar: Accumulator>,
     P: Preconditioner<B, M::Scalar>,
 {
     /// Begins at `x`: `r = b − A·x`, `p = K⁻¹·r`.

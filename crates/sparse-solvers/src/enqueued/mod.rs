@@ -96,8 +96,7 @@ impl<B: VectorKernel<T>, T: Accumulator, P> EnqueuedConjugateGradients<B, T, P> 
 impl<B, M, P> Recurrence<B, M> for EnqueuedConjugateGradients<B, M::Scalar, P>
 where
     B: SpmvKernel<M> + VectorKernel<M::Scalar>,
-    M: SparseFormat<Space = SpaceOf<B>>,
-    M::Scalar: Accumulator,
+    M: SparseFormat<Space = SpaceOf<B>, Scalar: Accumulator>,
     P: Preconditioner<B, M::Scalar>,
 {
     type Preconditioner = P;

@@ -13,11 +13,11 @@ pub(super) const RECORDED: usize = 4;
 /// Iterations that a backend has recorded, if it can.
 #[derive(Debug)]
 pub(super) enum Recorded {
-    /// None yet in this solve; the recording of the last solve, without its memory.
+    /// Not recorded yet in this solve; the recording of the last solve, without its memory.
     NotYet(Option<Box<dyn Recording>>),
-    /// None in this solve, since its preconditioner cannot be recorded.
+    /// Not recorded in this solve, since its preconditioner cannot be.
     Forbidden,
-    /// None in any solve, since the backend does not record the iterations.
+    /// Never recorded, since the backend does not record iterations.
     Unsupported,
     Here(Box<dyn Recording>),
 }

@@ -65,8 +65,7 @@ pub struct GeneralizedMinimalResiduals<B: Backend, T: Accumulator, P> {
 impl<B, M, P> Recurrence<B, M> for GeneralizedMinimalResiduals<B, M::Scalar, P>
 where
     B: SpmvKernel<M> + VectorKernel<M::Scalar>,
-    M: SparseFormat<Space = SpaceOf<B>>,
-    M::Scalar: Accumulator,
+    M: SparseFormat<Space = SpaceOf<B>, Scalar: Accumulator>,
     P: Preconditioner<B, M::Scalar>,
 {
     type Preconditioner = P;
@@ -137,8 +136,7 @@ fn orthonormalize<B, M>(
 ) -> Result<(), Halt>
 where
     B: SpmvKernel<M> + VectorKernel<M::Scalar>,
-    M: SparseFormat<Space = SpaceOf<B>>,
-    M::Scalar: Accumulator,
+    M: SparseFormat<Space = SpaceOf<B>, Scalar: Accumulator>,
 {
     let size = to_f64(at.norm(SpaceOf::<B>::view(w))?);
     let mut column = projected.next_column();
@@ -168,8 +166,7 @@ fn subtract_parts<B, M>(
 ) -> Result<f64>
 where
     B: SpmvKernel<M> + VectorKernel<M::Scalar>,
-    M: SparseFormat<Space = SpaceOf<B>>,
-    M::Scalar: Accumulator,
+    M: SparseFormat<Space = SpaceOf<B>, Scalar: Accumulator>,
 {
     for (v, element) in basis.iter().zip(column) {
         let v = SpaceOf::<B>::view(v);

@@ -101,8 +101,7 @@ where
 impl<B, M> LeastSquares<B, M>
 where
     B: SpmvKernel<M> + VectorKernel<M::Scalar>,
-    M: SparseFormat<Space = SpaceOf<B>>,
-    M::Scalar: Accumulator,
+    M: SparseFormat<Space = SpaceOf<B>, Scalar: Accumulator>,
 {
     /// Plans the products with `a` and its conjugate transpose, and allocates all vectors.
     ///
