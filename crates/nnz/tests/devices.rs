@@ -224,8 +224,8 @@ fn stacks_in_the_memory_of_devices_are_compressed_there() {
         let array = ForeignArray { memory, handle: handle as usize, byte_offset, ..on_host.clone() };
         // SAFETY: the buffer outlives the stack, and no code writes it.
         let there = unsafe { DenseStack::borrow(&device, &array) }.unwrap();
-        let told = format!("{there:?}");
-        assert_eq!(told, format!("DenseStack(4 of 10 x 5 of f64, RowMajor, on {id})"));
+        let reported = format!("{there:?}");
+        assert_eq!(reported, format!("DenseStack(4 of 10 x 5 of f64, RowMajor, on {id})"));
         let devices = [device.clone(), host.clone()];
         let (set, report) = MatrixSet::compress_stacks(&devices, &[there, stack()], &options).unwrap();
         assert_eq!((set.len(), report.items, set.placement(3)), (8, 8, Some(&*id.to_string())));
@@ -241,8 +241,8 @@ fn stacks_in_the_memory_of_devices_are_compressed_there() {
         let (set, _) = MatrixSet::compress_stacks(&devices[..1], &[ours], &options).unwrap();
         assert_eq!((set.nnz(3), set.placement(3)), (expected.nnz(3), Some(&*id.to_string())));
         // SAFETY: the array is refused.
-        let told = unsafe { DenseStack::borrow(&device, &on_host) }.unwrap_err().to_string();
-        assert!(told.contains("borrow it on the CPU"), "{told}");
+        let reported = unsafe { DenseStack::borrow(&device, &on_host) }.unwrap_err().to_string();
+        assert!(reported.contains("borrow it on the CPU"), "{reported}");
     }
 }
 

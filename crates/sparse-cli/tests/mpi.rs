@@ -68,17 +68,17 @@ fn ranks_write_the_bytes_of_one_process() {
     }
     succeeds(folder, "$MPIRUN -n 1 $DISTRIBUTE stack.npy -o single.npz && cmp single.npz one.npz");
     // More ranks than work for some: 4 parts on 3 ranks.
-    let told = mpi(folder, "$MPIRUN -n 3 $DISTRIBUTE odd.npy --partition mesh:2x2 -o ranks_parts");
-    let told = String::from_utf8_lossy(&told.stdout).into_owned();
-    assert!(told.starts_with("matrices  1 in 4 parts, "), "{told}");
-    assert_eq!(told.lines().filter(|line| line.starts_with("rank ")).count(), 3, "{told}");
+    let reported = mpi(folder, "$MPIRUN -n 3 $DISTRIBUTE odd.npy --partition mesh:2x2 -o ranks_parts");
+    let reported = String::from_utf8_lossy(&reported.stdout).into_owned();
+    assert!(reported.starts_with("matrices  1 in 4 parts, "), "{reported}");
+    assert_eq!(reported.lines().filter(|line| line.starts_with("rank ")).count(), 3, "{reported}");
     assert_eq!(contents(&folder.join("ranks_parts")), contents(&folder.join("parts")));
     // The model's table of every rank, for its own matrices.
-    let told = mpi(folder, "$MPIRUN -n 2 $DISTRIBUTE stack.npy --explain -o explained.npz");
-    let told = String::from_utf8_lossy(&told.stdout).into_owned();
-    let lines = |start: &str| told.lines().filter(|line| line.starts_with(start)).count();
-    let titles = told.lines().filter(|&line| line == "rank 0" || line == "rank 1").count();
-    assert_eq!((titles, lines("scheme  compressed by"), lines("bitmap  sender")), (2, 2, 2), "{told}");
+    let reported = mpi(folder, "$MPIRUN -n 2 $DISTRIBUTE stack.npy --explain -o explained.npz");
+    let reported = String::from_utf8_lossy(&reported.stdout).into_owned();
+    let lines = |start: &str| reported.lines().filter(|line| line.starts_with(start)).count();
+    let titles = reported.lines().filter(|&line| line == "rank 0" || line == "rank 1").count();
+    assert_eq!((titles, lines("scheme  compressed by"), lines("bitmap  sender")), (2, 2, 2), "{reported}");
 }
 
 #[test]
@@ -98,9 +98,12 @@ fn an_error_of_a_rank_is_told_once_and_leaves_nothing() {
         let line = format!("{only_0} \"$@\";; {other} \"$@\";; esac");
         let line = format!("$MPIRUN -n 2 sh -c '{line}' sh $DISTRIBUTE a.npy {out}");
         let done = mpi(folder, &line);
-        let told = String::from_utf8_lossy(&done.stderr);
-        assert!(!done.status.success() && expected.split('|').any(|text| told.contains(text)), "{told}");
-        assert!(told.matches("error: ").count() <= 1, "{told}");
+        let reported = String::from_utf8_lossy(&done.stderr);
+        assert!(
+            !done.status.success() && expected.split('|').any(|text| reported.contains(text)),
+            "{reported}"
+        );
+        assert!(reported.matches("error: ").count() <= 1, "{reported}");
         assert!(!folder.join("out.npz").exists() && !folder.join("out").exists());
     }
 }
@@ -134,9 +137,9 @@ fn ranks_multiply_as_one_process() {
     vector(folder, "long.npy", 120);
     succeeds(folder, "$NNZ generate uniform 120 90 6 -o a.npz && $NNZ generate band 3 1 1 -o tiny.mtx");
     succeeds(folder, "$NNZ spmv $CPU a.npz x.npy -o one.npy");
-    let told = mpi(folder, "$MPIRUN -n 3 $NNZ spmv $CPU a.npz x.npy -o ranks.npy -v");
-    let told = String::from_utf8_lossy(&told.stderr).into_owned();
-    assert!(told.contains("rank 2: rows 80..120, 240 entries, 60 remote columns, cpu"), "{told}");
+    let reported = mpi(folder, "$MPIRUN -n 3 $NNZ spmv $CPU a.npz x.npy -o ranks.npy -v");
+    let reported = String::from_utf8_lossy(&reported.stderr).into_owned();
+    assert!(reported.contains("rank 2: rows 80..120, 240 entries, 60 remote columns, cpu"), "{reported}");
     assert_close(folder, ["ranks.npy", "one.npy"], 1e-14);
 
     let options = "--op t --alpha=-2 --beta 0.5 --y x.npy";
@@ -167,9 +170,9 @@ fn ranks_multiply_as_one_process() {
 /// The file that `nnz spmv` or `nnz spmm` on ranks has written, and its messages.
 fn product(folder: &Path, ranks: usize, arguments: &str) -> (Vec<u8>, String) {
     let done = mpi(folder, &format!("$MPIRUN -n {ranks} $NNZ {arguments} $CPU -o product.npy -v"));
-    let told = String::from_utf8_lossy(&done.stderr).into_owned();
-    assert!(done.status.success(), "{arguments}: {told}");
-    (fs::read(folder.join("product.npy")).unwrap(), told)
+    let reported = String::from_utf8_lossy(&done.stderr).into_owned();
+    assert!(done.status.success(), "{arguments}: {reported}");
+    (fs::read(folder.join("product.npy")).unwrap(), reported)
 }
 
 #[test]
@@ -187,21 +190,24 @@ fn ranks_that_read_their_rows_give_the_bits_of_a_root_that_reads_all() {
     succeeds(folder, "$DISTRIBUTE dense.npy --partition row:2 --to csc -o csc");
     for ranks in 2..=4 {
         for (by_rows, by_root) in [("a.npz", "a.mtx.gz"), ("parts", "parts.mtx.gz"), ("a.mtx", "a.mtx.gz")] {
-            let (read, told) = product(folder, ranks, &format!("spmv {by_rows} x.npy"));
-            assert!(told.contains("reading: each rank its rows\n"), "{told}");
+            let (read, reported) = product(folder, ranks, &format!("spmv {by_rows} x.npy"));
+            assert!(reported.contains("reading: each rank its rows\n"), "{reported}");
             let host = "exchange: the host's memory (an exchange by NCCL is not supported: cpu is not a CUDA device)\n";
-            assert!(told.contains(host), "{told}");
-            let (sent, told) = product(folder, ranks, &format!("spmv {by_root} x.npy"));
-            assert!(told.contains("reading: rank 0 all rows (reading partitions of "), "{told}");
+            assert!(reported.contains(host), "{reported}");
+            let (sent, reported) = product(folder, ranks, &format!("spmv {by_root} x.npy"));
+            assert!(reported.contains("reading: rank 0 all rows (reading partitions of "), "{reported}");
             assert!(read == sent, "{by_rows} on {ranks} ranks");
         }
     }
-    let (_, told) = product(folder, 2, "spmv csc x.npy");
-    assert!(told.contains("reading: rank 0 all rows (") && told.contains("its parts are csc)"), "{told}");
+    let (_, reported) = product(folder, 2, "spmv csc x.npy");
+    assert!(
+        reported.contains("reading: rank 0 all rows (") && reported.contains("its parts are csc)"),
+        "{reported}"
+    );
     // A stream is read once, by the process that has it.
     let (expected, _) = product(folder, 3, "spmv a.npz x.npy");
-    let (piped, told) = product(folder, 3, "spmv - x.npy < a.npz");
-    assert!(told.contains("reading: rank 0 all rows (standard input is read once)\n"), "{told}");
+    let (piped, reported) = product(folder, 3, "spmv - x.npy < a.npz");
+    assert!(reported.contains("reading: rank 0 all rows (standard input is read once)\n"), "{reported}");
     assert!(piped == expected);
     succeeds(folder, "mkfifo pipe");
     let writer = std::thread::spawn({
@@ -236,8 +242,8 @@ fn ranks_multiply_dense_matrices_as_one_process() {
         }
     }
     let done = mpi(folder, "$MPIRUN -n 2 $NNZ spmm $CPU a.npz b.npy -o no.npy --reduce max");
-    let told = String::from_utf8_lossy(&done.stderr);
-    assert!(told.matches("error: --reduce max and --arg run on one device").count() == 1, "{told}");
+    let reported = String::from_utf8_lossy(&done.stderr);
+    assert!(reported.matches("error: --reduce max and --arg run on one device").count() == 1, "{reported}");
     assert_eq!(done.status.code(), Some(2));
 }
 
@@ -259,11 +265,11 @@ fn an_error_of_a_product_is_told_once() {
     for (arguments, expected, status) in lines {
         let backend = if arguments.contains("--devices") { "" } else { "$CPU" };
         let done = mpi(folder, &format!("$MPIRUN -n 2 $NNZ spmv {backend} {arguments} -o y.npy"));
-        let told = String::from_utf8_lossy(&done.stderr);
-        assert!(told.contains(expected) && told.matches("error: ").count() == 1, "{told}");
+        let reported = String::from_utf8_lossy(&done.stderr);
+        assert!(reported.contains(expected) && reported.matches("error: ").count() == 1, "{reported}");
         assert!(
             [1, status].contains(&done.status.code().unwrap()) && !folder.join("y.npy").exists(),
-            "{told}"
+            "{reported}"
         );
     }
 }
@@ -300,11 +306,14 @@ fn ranks_solve_as_one_process() {
     // Two right-hand sides, and two of four ranks without rows.
     common::array(folder, "b.npy", "(2, 2)", &[1.0, -2.0, 3.0, 0.0]);
     succeeds(folder, "$NNZ solve $CPU tiny.mtx b.npy --method cg -o one.npy");
-    let told = mpi(folder, "$MPIRUN -n 4 $NNZ solve $CPU tiny.mtx b.npy --method cg -o ranks.npy");
-    let told = String::from_utf8_lossy(&told.stdout).into_owned();
-    assert!(told.starts_with("column 0: converged ") && told.contains("\ncolumn 1: converged "), "{told}");
-    assert_eq!(told.lines().filter(|line| line.starts_with("rank ")).count(), 4, "{told}");
-    assert!(told.contains("\nexchange: the host's memory ("), "{told}");
+    let reported = mpi(folder, "$MPIRUN -n 4 $NNZ solve $CPU tiny.mtx b.npy --method cg -o ranks.npy");
+    let reported = String::from_utf8_lossy(&reported.stdout).into_owned();
+    assert!(
+        reported.starts_with("column 0: converged ") && reported.contains("\ncolumn 1: converged "),
+        "{reported}"
+    );
+    assert_eq!(reported.lines().filter(|line| line.starts_with("rank ")).count(), 4, "{reported}");
+    assert!(reported.contains("\nexchange: the host's memory ("), "{reported}");
     assert_close(folder, ["ranks.npy", "one.npy"], 1e-12);
 }
 
@@ -324,8 +333,8 @@ fn an_error_of_a_solver_is_told_once() {
             folder,
             &format!("$MPIRUN -n 2 $NNZ solve $CPU singular.mtx b.npy --method {method} -o x.npy"),
         );
-        let told = String::from_utf8_lossy(&done.stderr);
-        assert!(told.contains(expected) && told.matches("error: ").count() == 1, "{told}");
-        assert_eq!(done.status.code(), Some(status), "{told}");
+        let reported = String::from_utf8_lossy(&done.stderr);
+        assert!(reported.contains(expected) && reported.matches("error: ").count() == 1, "{reported}");
+        assert_eq!(done.status.code(), Some(status), "{reported}");
     }
 }

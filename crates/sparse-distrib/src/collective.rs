@@ -35,12 +35,12 @@ pub(crate) fn combine<R>(
 /// ```
 /// use sparse_distrib::{Local, Transport, agree};
 ///
-/// let told = Local::run(2, |rank| {
+/// let reported = Local::run(2, |rank| {
 ///     let number = if rank.rank() == 0 { "7" } else { "seven" }.parse::<i32>();
 ///     let number = number.map_err(|error| sparse_core::Error::format("number", error));
 ///     agree(&rank, 0, "read", number).unwrap_err().to_string()
 /// });
-/// assert_eq!(told[0], "read: rank 1: number: invalid digit found in string");
+/// assert_eq!(reported[0], "read: rank 1: number: invalid digit found in string");
 /// ```
 ///
 /// # Errors

@@ -70,8 +70,8 @@ pub(super) fn memory_that_the_device_cannot_use_is_refused(library: &Library) {
     let at = |handle: usize| ForeignArray { handle, stream: None, ..array.clone() };
     let refused = |array: ForeignArray, reason: &str| {
         // SAFETY: memory that is not refused is alive.
-        let told = unsafe { foreign::refusal(&backend, &array) };
-        assert!(told.contains(reason), "{told}");
+        let reported = unsafe { foreign::refusal(&backend, &array) };
+        assert!(reported.contains(reason), "{reported}");
     };
     refused(at(exact as usize), "pass the end of their allocation, 1000 bytes");
     refused(at(host.as_ptr() as usize), "not an address in a CUDA device's memory");

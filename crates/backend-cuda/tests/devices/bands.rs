@@ -51,8 +51,8 @@ fn has_exact_product<T: Scalar<Acc = T>>(backend: &Device, width: usize, of: imp
     }
 }
 
-/// Products with blocks of 16 rows that have the same columns, apart from those of the next block: all but the first row of
-/// each are like the row before it, so that a plan of many calls reads columns of 16 bits.
+/// Products with blocks of 16 rows that have the same columns, apart from those of the next block: all but the first
+/// row of each are like the row before it, so that a plan of many calls reads columns of 16 bits.
 pub(super) fn rows_of_blocks_are_like_each_other(library: &Library) {
     const BLOCKS: usize = 8_000;
     const SIDE: usize = 16;
@@ -82,8 +82,8 @@ pub(super) fn rows_of_blocks_are_like_each_other(library: &Library) {
     assert!(backend.download(&y).unwrap() == (0..rows).map(|row| sum(row) as f64).collect::<Vec<_>>());
 }
 
-/// Products of many rows of 24 to 40 entries and few columns of B, whose chunks two lanes read in words: rows begin at any
-/// position, and none has columns in common with its neighbours, whose panels would be chosen otherwise.
+/// Products of many rows of 24 to 40 entries and few columns of B, whose chunks two lanes read in words: rows begin at
+/// any position, and none has columns in common with its neighbours, whose panels would be chosen otherwise.
 pub(super) fn long_rows_and_few_columns_have_exact_products(library: &Library) {
     const ROWS: usize = 50_000;
     const STEP: usize = 1_500;

@@ -71,8 +71,8 @@ fn memory_of_another_library_is_used_and_never_freed() {
             (at(0), "null"),
         ] {
             // SAFETY: none of these is used.
-            let told = unsafe { device.borrow_stack::<f32>(&wrong) }.unwrap_err().to_string();
-            assert!(told.contains(reason), "{told}");
+            let reported = unsafe { device.borrow_stack::<f32>(&wrong) }.unwrap_err().to_string();
+            assert!(reported.contains(reason), "{reported}");
         }
         // A stream of another device's context cannot be waited for there.
         let (stream, _) = allocated_elsewhere(1, 400);

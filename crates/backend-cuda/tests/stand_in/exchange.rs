@@ -128,8 +128,8 @@ fn a_rank_that_fails_in_an_exchange_leaves_nobody_waiting() {
                     (one(0, 4), second.join().unwrap())
                 })
             };
-            let told = both(5).1.unwrap_err().to_string();
-            assert!(told.contains("elements 0..5 of 4"), "{path}: {told}");
+            let reported = both(5).1.unwrap_err().to_string();
+            assert!(reported.contains("elements 0..5 of 4"), "{path}: {reported}");
             match path {
                 PeerPath::Copies => {
                     assert!(both(5).0.unwrap_err().to_string().contains("rank 1 failed"));

@@ -155,8 +155,8 @@ fn stacks_of_somebody_else_are_compressed_where_they_lie() {
     assert_eq!(transposed.to_order(Order::RowMajor).unwrap().values().to_vec::<f32>().unwrap(), second);
 
     let other = MatrixSetOptions::new(Format::Csc, DType::F64);
-    let told = MatrixSet::compress_stacks(&[cpu()], &stacks, &other).unwrap_err().to_string();
-    assert!(told.contains("elements of f32, the result is to have f64"), "{told}");
+    let reported = MatrixSet::compress_stacks(&[cpu()], &stacks, &other).unwrap_err().to_string();
+    assert!(reported.contains("elements of f32, the result is to have f64"), "{reported}");
     // A dense matrix of ours, with padding.
     let padded = Vector::from_slice(&cpu(), &elements[..28]).unwrap();
     let padded = DenseMatrix::new(padded, 4, 4, 7, Order::RowMajor).unwrap();

@@ -151,14 +151,14 @@ fn stacks_that_do_not_fit_are_errors() {
     let device = cpu();
     let a = Matrix::from_typed(&device, Csr::<f64>::identity(2).unwrap()).unwrap();
     let single = a.cast(DType::F32).unwrap();
-    let told = Matrix::vstack(&[&a, &a, &single]).unwrap_err().to_string();
+    let reported = Matrix::vstack(&[&a, &a, &single]).unwrap_err().to_string();
     assert_eq!(
-        told,
+        reported,
         "vstack: the matrix is f64 on cpu, another one is f32 on cpu; another one as f64 would fit"
     );
-    let told = Matrix::block_diag(&[]).unwrap_err().to_string();
-    assert_eq!(told, "block_diag: there are no matrices; at least one is needed");
+    let reported = Matrix::block_diag(&[]).unwrap_err().to_string();
+    assert_eq!(reported, "block_diag: there are no matrices; at least one is needed");
     let taller = Matrix::from_typed(&device, Csr::<f64>::identity(3).unwrap()).unwrap();
-    let told = Matrix::hstack(&[&a, &taller]).unwrap_err().to_string();
-    assert_eq!(told, "hstack: matrix 1 has 3 rows where matrix 0 has 2");
+    let reported = Matrix::hstack(&[&a, &taller]).unwrap_err().to_string();
+    assert_eq!(reported, "hstack: matrix 1 has 3 rows where matrix 0 has 2");
 }

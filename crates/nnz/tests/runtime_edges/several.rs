@@ -106,12 +106,12 @@ fn vectors_on_devices_refuse_what_is_not_their_matrix() {
     let mut y = first.upload_rows(&two).unwrap();
     let foreign = second.upload_columns(&three).unwrap();
     let refused = |result: nnz::Result<()>| result.unwrap_err().to_string();
-    let told = refused(first.spmv_resident(Op::None, 1.0, &foreign, 0.0, &mut y));
-    assert!(told.contains("goes with the matrix that it was made for"), "{told}");
+    let reported = refused(first.spmv_resident(Op::None, 1.0, &foreign, 0.0, &mut y));
+    assert!(reported.contains("goes with the matrix that it was made for"), "{reported}");
     let mut other_x = first.upload_columns(&three).unwrap();
     assert!(refused(other_x.axpby(1.0, &foreign, 1.0)).contains("the matrix that it was made for"));
-    let told = refused(first.spmv_resident(Op::Transpose, 1.0, &x, 0.0, &mut y));
-    assert!(told.contains("x is not divided as the rows of the matrix"), "{told}");
+    let reported = refused(first.spmv_resident(Op::Transpose, 1.0, &x, 0.0, &mut y));
+    assert!(reported.contains("x is not divided as the rows of the matrix"), "{reported}");
     assert!(refused(y.axpby(1.0, &x, 1.0)).contains("one vector is divided as the rows"));
     assert!(refused(first.spmv_resident(Op::None, c64::new(0.0, 1.0), &x, 0.0, &mut y)).contains("complex"));
     assert!(first.upload_rows(&three).unwrap_err().to_string().contains("the length of y is 3 where 2"));
@@ -122,7 +122,7 @@ fn vectors_on_devices_refuse_what_is_not_their_matrix() {
 /// Every rank returns the same kind of error if the root lacks an operand or an operation, and none waits.
 #[test]
 fn rows_on_ranks_refuse_on_all_ranks() {
-    let told = Local::run(3, |rank| {
+    let reported = Local::run(3, |rank| {
         let is_root = rank.rank() == 0;
         let rank: Arc<dyn SharedTransport> = Arc::new(rank);
         let a = Matrix::from_typed(&cpu(), nnz::generate::stencil_5::<f64>(2, 2).unwrap()).unwrap();
@@ -158,9 +158,9 @@ fn rows_on_ranks_refuse_on_all_ranks() {
         "B is 3 x 2 where 4 x 2 is needed",
         "CG and BiCGSTAB run on several",
     ];
-    for told in told {
-        for (told, reason) in told.iter().zip(reasons) {
-            assert!(told.contains(reason), "{told}");
+    for reported in reported {
+        for (reported, reason) in reported.iter().zip(reasons) {
+            assert!(reported.contains(reason), "{reported}");
         }
     }
 }

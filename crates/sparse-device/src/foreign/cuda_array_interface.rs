@@ -72,14 +72,14 @@ mod tests {
 
     #[test]
     fn what_the_interface_leaves_out_is_refused() {
-        let told = |typestr: &str, strides: &[isize], stream| {
+        let reported = |typestr: &str, strides: &[isize], stream| {
             ForeignArray::from_cuda_array_interface(typestr, (64, true), &[2, 2], Some(strides), stream)
                 .unwrap_err()
                 .to_string()
         };
-        assert!(told("<i4", &[8, 4], None).contains("`<i4` is none of"));
-        assert!(told(">f4", &[8, 4], None).contains("`>f4` is none of"));
-        assert!(told("<f8", &[20, 8], None).contains("20 bytes is not a multiple of an element's 8"));
-        assert!(told("<f4", &[8, 4], Some(0)).contains("0 is not a stream"));
+        assert!(reported("<i4", &[8, 4], None).contains("`<i4` is none of"));
+        assert!(reported(">f4", &[8, 4], None).contains("`>f4` is none of"));
+        assert!(reported("<f8", &[20, 8], None).contains("20 bytes is not a multiple of an element's 8"));
+        assert!(reported("<f4", &[8, 4], Some(0)).contains("0 is not a stream"));
     }
 }

@@ -174,7 +174,7 @@ mod tests {
 
     #[test]
     fn what_no_leading_dimension_expresses_is_refused() {
-        let told = |shape: &[usize], strides: &[isize]| {
+        let reported = |shape: &[usize], strides: &[isize]| {
             StackLayout::new(shape, Some(strides)).unwrap_err().to_string()
         };
         for (shape, strides, reason) in [
@@ -189,8 +189,8 @@ mod tests {
             (&[], &[], "0 axes"),
             (&[2, 2, 2, 2], &[8, 4, 2, 1], "4 axes"),
         ] {
-            let told = told(shape, strides);
-            assert!(told.contains(reason), "{told}");
+            let reported = reported(shape, strides);
+            assert!(reported.contains(reason), "{reported}");
         }
         let huge = StackLayout::new(&[2, usize::MAX / 2, 3], None).unwrap_err();
         assert!(matches!(huge, Error::IndexOverflow { .. }), "{huge}");

@@ -62,7 +62,8 @@ impl Device {
     ///
     /// # Errors
     /// [`Error::Unsupported`](sparse_core::Error::Unsupported) unless the array is within one allocation of this
-    /// device's memory, has the type `T`, and is aligned to the bytes of an element; those of [`ForeignArray::stack`]; an error of the runtime.
+    /// device's memory, has the type `T`, and is aligned to the bytes of an element; those of [`ForeignArray::stack`];
+    /// an error of the runtime.
     ///
     /// # Safety
     /// The handle is what [`MemoryKind`] says, and its stream a stream of the same device. The elements are initialized
@@ -112,7 +113,7 @@ mod tests {
     fn what_cannot_be_read_is_refused_with_the_reason() {
         let elements = [0.0_f32; 8];
         let array = ForeignArray::on_host(elements.as_ptr(), &[2, 2], None);
-        let told = |array: ForeignArray| {
+        let reported = |array: ForeignArray| {
             // SAFETY: what is not refused lies in `elements`.
             unsafe { array.host_elements::<f32>() }.unwrap_err().to_string()
         };
@@ -124,8 +125,8 @@ mod tests {
             (ForeignArray { memory: MemoryKind::Cuda, ..array.clone() }, "memory of CUDA, not of the host"),
             (ForeignArray { shape: vec![2; 4], ..array.clone() }, "4 axes"),
         ] {
-            let told = told(wrong);
-            assert!(told.contains(reason), "{told}");
+            let reported = reported(wrong);
+            assert!(reported.contains(reason), "{reported}");
         }
     }
 
@@ -134,8 +135,8 @@ mod tests {
         let elements = [0.0_f32; 4];
         let array = ForeignArray::on_host(elements.as_ptr(), &[2, 2], None);
         // SAFETY: nothing is read.
-        let told = unsafe { device().borrow_stack::<f32>(&array) }.unwrap_err().to_string();
-        assert!(told.contains("memory of the host, not of a device of none"), "{told}");
+        let reported = unsafe { device().borrow_stack::<f32>(&array) }.unwrap_err().to_string();
+        assert!(reported.contains("memory of the host, not of a device of none"), "{reported}");
     }
 
     #[test]

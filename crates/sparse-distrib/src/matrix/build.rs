@@ -51,8 +51,9 @@ impl<T: Accumulator, S: Space, O: Index> DistributedMatrix<T, S, O> {
     ///     let backend = DistributedBackend::new(rank, Reference);
     ///     let division = (backend.rank() == 0).then_some((Ownership::even(4, 2)?, 4));
     ///     let a = DistributedMatrix::<f64>::from_root_rows(&backend, 0, Ok(division), |rows| {
-    ///         let columns = rows.clone().map(|row| row as i32).collect();
-    ///         Csr::<f64, Host, i32, i32>::new(rows.len(), 4, (0..=rows.len() as i32).collect(), columns, vec![1.0; rows.len()])
+    ///         let count = rows.len();
+    ///         let (offsets, columns) = ((0..=count as i32).collect(), rows.map(|row| row as i32).collect());
+    ///         Csr::<f64, Host, i32, i32>::new(count, 4, offsets, columns, vec![1.0; count])
     ///     })?;
     ///     Ok::<_, sparse_core::Error>(a.local_nnz())
     /// });
@@ -75,8 +76,11 @@ impl<T: Accumulator, S: Space, O: Index> DistributedMatrix<T, S, O> {
         I: Index,
     {
         let is_root = backend.rank() == root;
-        let announced =
-            if is_root { division.and_then(|told| announce(told, backend.ranks())) } else { Ok(vec![]) };
+        let announced = if is_root {
+            division.and_then(|reported| announce(reported, backend.ranks()))
+        } else {
+            Ok(vec![])
+        };
         let bytes = |words: &Vec<u64>| bytemuck::cast_slice(words).to_vec();
         let announced_by_root = |messages: &[Vec<u8>]| Ok(messages[root].clone());
         let (_, words) = combine(backend.transport(), root, OP, announced, bytes, announced_by_root)?;

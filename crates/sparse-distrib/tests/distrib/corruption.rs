@@ -91,24 +91,27 @@ fn claims_are_checked_before_they_size_an_allocation() {
     let (part, block) = third_part();
     let huge = i32::MAX;
     // 3.5 billion bytes of entries in a message of some words; rows are 5..10, columns 4..8.
-    let told = error(ed1::decode::<Row, f32, i32, i32>(&part, &bytes(&[huge, 5, 0])));
-    assert_eq!(told, "ed1: byte 4: row 5: 2147483647 entries of 8 bytes cannot follow in 8 bytes");
-    let told = error(cfs::decode::<Row, f32, i32, i32>(&part, &bytes(&[1, 1, 1, 1, 1, huge])));
-    assert_eq!(told, "cfs: byte 24: 0 bytes are left where CO, 2147483646 x 4 bytes, must follow");
+    let reported = error(ed1::decode::<Row, f32, i32, i32>(&part, &bytes(&[huge, 5, 0])));
+    assert_eq!(reported, "ed1: byte 4: row 5: 2147483647 entries of 8 bytes cannot follow in 8 bytes");
+    let reported = error(cfs::decode::<Row, f32, i32, i32>(&part, &bytes(&[1, 1, 1, 1, 1, huge])));
+    assert_eq!(reported, "cfs: byte 24: 0 bytes are left where CO, 2147483646 x 4 bytes, must follow");
 
     // The same in a header with a valid checksum: nnz is 2^40.
     let mut message = ed2::encode(&part, &block).unwrap();
     message[24..32].copy_from_slice(&(1_u64 << 40).to_le_bytes());
     seal(&mut message);
-    let told = error(ed2::read::<Row, f32, i32, i32>(&message));
+    let reported = error(ed2::read::<Row, f32, i32, i32>(&message));
     assert_eq!(
-        told,
+        reported,
         "ed2: byte 128: 128 bytes are left where the indices, 1099511627776 x 4 bytes, must follow"
     );
     message[16..24].copy_from_slice(&u64::MAX.to_le_bytes());
     seal(&mut message);
-    let told = error(ed2::read::<Row, f32, i32, i32>(&message));
-    assert_eq!(told, "ed2: columns is 18446744073709551615 from 4 on where an end that fits usize is needed");
+    let reported = error(ed2::read::<Row, f32, i32, i32>(&message));
+    assert_eq!(
+        reported,
+        "ed2: columns is 18446744073709551615 from 4 on where an end that fits usize is needed"
+    );
 }
 
 /// Writes the checksum of a message that was changed on purpose.
@@ -161,8 +164,8 @@ fn errors_say_what_where_and_what_would_be_right() {
             "ed1 of f16 is not supported: values must fill words of 4 bytes; use ed2",
         ),
     ];
-    for (told, expected) in cases {
-        assert_eq!(told, expected);
+    for (reported, expected) in cases {
+        assert_eq!(reported, expected);
     }
 }
 
@@ -171,16 +174,16 @@ fn ed2_tells_another_type_orientation_and_part() {
     let (part, block) = third_part();
     let message = ed2::encode(&part, &block).unwrap();
     assert!(same(&ed2::decode(&part, &message).unwrap(), &block));
-    let told = error(ed2::decode::<Row, f64, i32, i32>(&part, &message));
-    assert_eq!(told, "ed2: byte 6: the type of values is 3 where 4 (f64) is needed");
-    let told = error(ed2::decode::<Col, f32, i32, i32>(&part, &message));
-    assert_eq!(told, "ed2: byte 5: the orientation is 0 where 1 (csc) is needed");
-    let told = error(ed2::decode::<Row, f32, i64, i32>(&part, &message));
-    assert_eq!(told, "ed2: byte 7: the bytes of an index is 4 where 8 (i64) is needed");
-    let told = error(ed2::decode::<Row, f32, i32, i32>(&Part { rows: 0..5, cols: 4..8 }, &message));
-    assert_eq!(told, "ed2: the header names rows 5..10 and columns 4..8 where 0..5 and 4..8 are needed");
-    let told = error(ed2::read::<Row, f32, i32, i32>(b"SPEC"));
-    assert_eq!(told, "ed2: the length is 4 where at least 64 bytes is needed");
+    let reported = error(ed2::decode::<Row, f64, i32, i32>(&part, &message));
+    assert_eq!(reported, "ed2: byte 6: the type of values is 3 where 4 (f64) is needed");
+    let reported = error(ed2::decode::<Col, f32, i32, i32>(&part, &message));
+    assert_eq!(reported, "ed2: byte 5: the orientation is 0 where 1 (csc) is needed");
+    let reported = error(ed2::decode::<Row, f32, i64, i32>(&part, &message));
+    assert_eq!(reported, "ed2: byte 7: the bytes of an index is 4 where 8 (i64) is needed");
+    let reported = error(ed2::decode::<Row, f32, i32, i32>(&Part { rows: 0..5, cols: 4..8 }, &message));
+    assert_eq!(reported, "ed2: the header names rows 5..10 and columns 4..8 where 0..5 and 4..8 are needed");
+    let reported = error(ed2::read::<Row, f32, i32, i32>(b"SPEC"));
+    assert_eq!(reported, "ed2: the length is 4 where at least 64 bytes is needed");
 }
 
 #[test]

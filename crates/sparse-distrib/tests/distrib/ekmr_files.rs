@@ -68,13 +68,13 @@ fn files_of_other_dimensions() {
     assert_eq!(open(&[3, 4], ArrayReading::Ekmr).unwrap(), (1, (3, 4), Order::ColMajor));
     assert_eq!(open(&[3, 2, 2], ArrayReading::Ekmr).unwrap(), (1, (2, 6), Order::RowMajor));
     assert_eq!(open(&[3, 2, 2], ArrayReading::Stack).unwrap(), (3, (2, 2), Order::ColMajor));
-    for (shape, reading, told) in [
+    for (shape, reading, reported) in [
         (&[12][..], ArrayReading::Stack, "2 or 3 dimensions is needed, the shape is (12,)"),
         (&[12], ArrayReading::Ekmr, "2 to 4 dimensions is needed, the shape is (12,)"),
         (&[1, 3, 2, 2], ArrayReading::Stack, "2 or 3 dimensions is needed, the shape is (1, 3, 2, 2)"),
         (&[1, 1, 3, 2, 2], ArrayReading::Ekmr, "2 to 4 dimensions is needed, the shape is (1, 1, 3, 2, 2)"),
     ] {
         let error = open(shape, reading).unwrap_err().to_string();
-        assert!(error.ends_with(told), "{error}");
+        assert!(error.ends_with(reported), "{error}");
     }
 }

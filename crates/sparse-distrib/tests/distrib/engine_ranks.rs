@@ -32,17 +32,21 @@ fn diagonals(count: usize, broken: bool) -> Box<dyn Source<f32>> {
 
 #[test]
 fn a_matrix_that_cannot_be_read_fails_all_ranks() {
-    let told = errors(|rank| rank, &|_| diagonals(20, true), |_| reference("cpu"));
-    assert_eq!(told[1], "compress: matrix 12: source: unreadable"); // rank 1 has 7..14
+    let reported = errors(|rank| rank, &|_| diagonals(20, true), |_| reference("cpu"));
+    assert_eq!(reported[1], "compress: matrix 12: source: unreadable"); // rank 1 has 7..14
     for other in [0, 2] {
-        assert_eq!(told[other], "compress: rank 1: compress: matrix 12: source: unreadable");
+        assert_eq!(reported[other], "compress: rank 1: compress: matrix 12: source: unreadable");
     }
 }
 
 #[test]
 fn ranks_with_other_matrices_are_refused() {
-    let told = errors(|rank| rank, &|rank| diagonals(20 + rank / 2, false), |_| reference("cpu"));
-    assert!(told.iter().all(|told| told == "compress: rank 2 has other matrices or settings than rank 0"));
+    let reported = errors(|rank| rank, &|rank| diagonals(20 + rank / 2, false), |_| reference("cpu"));
+    assert!(
+        reported
+            .iter()
+            .all(|reported| reported == "compress: rank 2 has other matrices or settings than rank 0")
+    );
 }
 
 #[test]
@@ -56,8 +60,11 @@ fn a_device_that_loses_its_matrices_fails_all_ranks() {
             };
             FaultyWorker::boxed("device", &faults, 1 << 20)
         };
-        let told = errors(|rank| rank, &|_| diagonals(20, false), device);
-        assert!(told.iter().all(|told| told.contains("Download failed")), "{broken}: {told:?}");
+        let reported = errors(|rank| rank, &|_| diagonals(20, false), device);
+        assert!(
+            reported.iter().all(|reported| reported.contains("Download failed")),
+            "{broken}: {reported:?}"
+        );
     }
 }
 
@@ -104,18 +111,21 @@ impl Transport for Noisy {
 
 #[test]
 fn a_byte_that_changes_on_its_way_is_noticed() {
-    let told = errors(Noisy, &|_| diagonals(20, false), |_| reference("cpu"));
-    assert!(told.iter().all(|told| told.contains("ed2: bytes 48..52: the checksum")), "{told:?}");
+    let reported = errors(Noisy, &|_| diagonals(20, false), |_| reference("cpu"));
+    assert!(
+        reported.iter().all(|reported| reported.contains("ed2: bytes 48..52: the checksum")),
+        "{reported:?}"
+    );
 }
 
 #[test]
 fn a_device_without_memory_leaves_its_share_undone_and_says_so() {
     let matrices: Vec<Dense<f32>> = twenty();
-    let told = Local::run(2, |rank| {
+    let reported = Local::run(2, |rank| {
         let budget = if rank.rank() == 1 { 8 } else { 1 << 20 };
         let mut engine = Engine::new(vec![FaultyWorker::boxed("small", &Faults::none(), budget)]).unwrap();
         let result = engine.compress_on_ranks::<Row>(&rank, &views(&matrices), &Options::default());
         result.unwrap_err().to_string()
     });
-    assert!(told.iter().all(|told| told.contains("matrix 10: out of memory")), "{told:?}");
+    assert!(reported.iter().all(|reported| reported.contains("matrix 10: out of memory")), "{reported:?}");
 }

@@ -63,9 +63,9 @@ fn wherever_a_rank_fails_all_ranks_return_an_error_that_names_it() {
             }
             let named = format!("rank {failing}: failing: the device is gone");
             for (rank, result) in results.into_iter().enumerate() {
-                let told = result.expect_err("all ranks fail");
-                let is_named = told.contains(&named) || rank == failing && named.contains(&told);
-                assert!(is_named, "operation {operation}, rank {rank}: {told}");
+                let reported = result.expect_err("all ranks fail");
+                let is_named = reported.contains(&named) || rank == failing && named.contains(&reported);
+                assert!(is_named, "operation {operation}, rank {rank}: {reported}");
             }
             operation += 1;
         }
@@ -76,7 +76,7 @@ fn wherever_a_rank_fails_all_ranks_return_an_error_that_names_it() {
 #[test]
 fn a_rank_that_leaves_before_a_product_is_an_error_on_all_others() {
     let a = sparse_generate::stencil_5::<f64>(4, 6).unwrap();
-    let told = Local::run(4, |rank| {
+    let reported = Local::run(4, |rank| {
         let rank = DistributedBackend::new(rank, Reference);
         let a = DistributedMatrix::from_root(&rank, 0, Some(&a), None).unwrap();
         let x = DistributedVector::<f64>::zeros(&rank, a.col_ownership()).unwrap();
@@ -85,6 +85,6 @@ fn a_rank_that_leaves_before_a_product_is_an_error_on_all_others() {
         let mut plan = DistributedSpmvPlan::new(&rank, &a, Op::None, &options).unwrap();
         (rank.rank() != 2).then(|| plan.run(1.0, &a, &x, 0.0, &mut y).unwrap_err().to_string())
     });
-    assert!(told.iter().flatten().count() == 3);
-    assert!(told.iter().flatten().all(|told| told.contains("has ended")), "{told:?}");
+    assert!(reported.iter().flatten().count() == 3);
+    assert!(reported.iter().flatten().all(|reported| reported.contains("has ended")), "{reported:?}");
 }

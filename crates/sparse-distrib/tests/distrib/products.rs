@@ -283,7 +283,7 @@ fn rows_of_each_rank_and_a_matrix_of_the_root_give_the_same_bits() {
 
 #[test]
 fn disagreement_is_an_error_on_all_ranks() {
-    let told = Local::run(3, |rank| {
+    let reported = Local::run(3, |rank| {
         let rank = DistributedBackend::new(rank, Reference);
         let row = |cols| Csr::<f64>::new(1, cols, vec![0, 1], vec![0], vec![1.0]).unwrap();
         let error = |made: Result<DistributedMatrix<f64>, Error>| made.unwrap_err().to_string();
@@ -310,10 +310,10 @@ fn disagreement_is_an_error_on_all_ranks() {
         "1 weights where 3 ranks need as many",
         "2 ranges of rows where 3 ranks need as many",
     ];
-    assert!(told[..2].iter().all(|told| told[6].contains("row: it is lost")), "{told:?}");
-    for told in told {
-        for (told, reason) in told.iter().zip(reasons) {
-            assert!(told.contains(reason), "{told}");
+    assert!(reported[..2].iter().all(|reported| reported[6].contains("row: it is lost")), "{reported:?}");
+    for reported in reported {
+        for (reported, reason) in reported.iter().zip(reasons) {
+            assert!(reported.contains(reason), "{reported}");
         }
     }
 }
@@ -321,14 +321,17 @@ fn disagreement_is_an_error_on_all_ranks() {
 #[test]
 fn a_vector_that_is_divided_otherwise_is_an_error() {
     let a = sparse_generate::stencil_5::<f64>(4, 4).unwrap();
-    let told = on_ranks(2, &a, |rank, a| {
+    let reported = on_ranks(2, &a, |rank, a| {
         let other = Ownership::from_lengths([1, 15]).unwrap();
         let x = DistributedVector::zeros(rank, &other).unwrap();
         let mut y = DistributedVector::zeros(rank, a.row_ownership()).unwrap();
         let mut plan = DistributedSpmvPlan::new(rank, &a, Op::None, &PlanOptions::default()).unwrap();
         plan.run(1.0, &a, &x, 0.0, &mut y).unwrap_err().to_string()
     });
-    assert!(told.iter().all(|told| told.starts_with("spmv: x is divided at [0, 1, 16] where")), "{told:?}");
+    assert!(
+        reported.iter().all(|reported| reported.starts_with("spmv: x is divided at [0, 1, 16] where")),
+        "{reported:?}"
+    );
 }
 
 #[test]

@@ -36,10 +36,13 @@ fn cg_solves_a_full_matrix_with_more_ranks_than_rows() {
 #[test]
 fn a_matrix_that_is_not_square_is_refused() {
     let wide = nearly_empty::<f64>(4, 6, 2, &mut Draws::new(1));
-    let told = Local::run(2, |rank| {
+    let reported = Local::run(2, |rank| {
         let rank = DistributedBackend::new(rank, Reference);
         let a = DistributedMatrix::from_root(&rank, 0, Some(&wide), None).unwrap();
         DistributedCg::new(&rank, &a, Identity, &SolverOptions::default()).unwrap_err().to_string()
     });
-    assert!(told.iter().all(|told| told == "cg: a square matrix is needed, this one is 4 x 6"), "{told:?}");
+    assert!(
+        reported.iter().all(|reported| reported == "cg: a square matrix is needed, this one is 4 x 6"),
+        "{reported:?}"
+    );
 }

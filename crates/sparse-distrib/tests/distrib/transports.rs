@@ -220,13 +220,13 @@ fn a_product_runs_one_block_between_posting_and_waiting() {
 
 #[test]
 fn a_rank_that_ended_is_an_error_and_no_wait() {
-    let told = Local::run(3, |rank| match rank.rank() {
+    let reported = Local::run(3, |rank| match rank.rank() {
         1 => None,
         _ => Some((rank.receive(1).unwrap_err().to_string(), rank.barrier().unwrap_err().to_string())),
     });
-    let (receive, _) = told[0].clone().unwrap();
+    let (receive, _) = reported[0].clone().unwrap();
     assert_eq!(receive, "local: rank 1 has ended");
-    assert!(told[2].is_some());
+    assert!(reported[2].is_some());
 }
 
 #[test]

@@ -83,8 +83,8 @@ fn suite_on(ranks: usize) {
 
 fn a_killed_rank_ends_the_job() {
     let folder = tempfile::tempdir().unwrap();
-    let told = fails(3, &[OsStr::new(RANK), OsStr::new("killed"), folder.path().as_os_str()]);
-    assert!(told.contains("signal 9") || told.contains("SIGNAL: 9"), "{told}");
+    let reported = fails(3, &[OsStr::new(RANK), OsStr::new("killed"), folder.path().as_os_str()]);
+    assert!(reported.contains("signal 9") || reported.contains("SIGNAL: 9"), "{reported}");
 
     // The file before is whole, of the next there is nothing.
     let whole: Csr<f32> = sparse_io::read_csr(folder.path().join(rank::WHOLE)).unwrap();
@@ -93,14 +93,14 @@ fn a_killed_rank_ends_the_job() {
 }
 
 fn a_killed_rank_ends_a_run_of_engines() {
-    let told = fails(3, &[RANK, "killed_in_a_run"]);
-    assert!(told.contains("signal 9") || told.contains("SIGNAL: 9"), "{told}");
-    assert!(!told.contains("the run ended"), "{told}");
+    let reported = fails(3, &[RANK, "killed_in_a_run"]);
+    assert!(reported.contains("signal 9") || reported.contains("SIGNAL: 9"), "{reported}");
+    assert!(!reported.contains("the run ended"), "{reported}");
 }
 
 fn a_panic_of_a_rank_ends_the_job() {
-    let told = fails(3, &[RANK, "panics"]);
-    assert!(told.contains("rank 1 panics"), "{told}");
+    let reported = fails(3, &[RANK, "panics"]);
+    assert!(reported.contains("rank 1 panics"), "{reported}");
 }
 
 /// The documentation of `Mpi` shows this command and its output.
@@ -115,11 +115,13 @@ fn the_example_runs() {
 fn solves_as_one(arguments: &[&str], limit: Duration) {
     let folder = program().ancestors().nth(2).unwrap().join("examples");
     let Output { status, stdout, stderr } = mpirun(4, &folder.join("mpi_cg"), arguments, limit);
-    let told = String::from_utf8_lossy(&stdout);
-    assert!(status.success(), "{told}{}", String::from_utf8_lossy(&stderr));
+    let reported = String::from_utf8_lossy(&stdout);
+    assert!(status.success(), "{reported}{}", String::from_utf8_lossy(&stderr));
     let last = |line: &str| line.split(' ').next_back().unwrap().parse::<f64>().unwrap();
-    let [four, one, difference] = told.lines().map(last).collect::<Vec<_>>()[..] else { panic!("{told}") };
-    assert!((four - one).abs() <= 2.0 && difference <= 1e-7, "{told}");
+    let [four, one, difference] = reported.lines().map(last).collect::<Vec<_>>()[..] else {
+        panic!("{reported}")
+    };
+    assert!((four - one).abs() <= 2.0 && difference <= 1e-7, "{reported}");
 }
 
 fn program() -> PathBuf {
@@ -148,8 +150,8 @@ fn succeeds(ranks: usize, program: &Path, arguments: &[&str], expected: &str) {
 fn fails(ranks: usize, arguments: &[impl AsRef<OsStr>]) -> String {
     let start = Instant::now();
     let Output { status, stdout, stderr } = mpirun(ranks, &program(), arguments, LIMIT);
-    let told = format!("{}{}", String::from_utf8_lossy(&stdout), String::from_utf8_lossy(&stderr));
-    assert!(!status.success(), "the job succeeded\n{told}");
-    assert!(start.elapsed() < END_LIMIT, "the job ended after {:?}\n{told}", start.elapsed());
-    told
+    let reported = format!("{}{}", String::from_utf8_lossy(&stdout), String::from_utf8_lossy(&stderr));
+    assert!(!status.success(), "the job succeeded\n{reported}");
+    assert!(start.elapsed() < END_LIMIT, "the job ended after {:?}\n{reported}", start.elapsed());
+    reported
 }

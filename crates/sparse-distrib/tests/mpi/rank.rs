@@ -85,8 +85,8 @@ fn as_on_threads(transport: &Mpi, backend: &impl distribution::Compresses) {
 
 /// A rank on another thread is an error there, and no call of MPI.
 fn other_threads_are_refused(transport: &Mpi) {
-    let told = std::thread::scope(|scope| scope.spawn(|| transport.barrier()).join().unwrap());
-    assert!(told.unwrap_err().to_string().contains("from another thread"));
+    let reported = std::thread::scope(|scope| scope.spawn(|| transport.barrier()).join().unwrap());
+    assert!(reported.unwrap_err().to_string().contains("from another thread"));
 }
 
 /// The ranks of each half pass the suite at once, between two messages of the whole.

@@ -78,8 +78,8 @@ fn an_error_of_a_rank_is_that_of_all(transport: &impl Transport, folder: &Path) 
     let duplicates = read_rows::<f64, i64, i32>(transport, folder.join("duplicates.npz")).unwrap_err();
     assert!(duplicates.to_string().contains("some have duplicates"), "{duplicates}");
     for name in ["short.mtx", "surplus.mtx", "both.mtx"] {
-        let told = read_rows::<f64, i64, i32>(transport, folder.join(name)).unwrap_err().to_string();
-        assert!(told.contains("header claims") || told.contains("one more"), "{name}: {told}");
+        let reported = read_rows::<f64, i64, i32>(transport, folder.join(name)).unwrap_err().to_string();
+        assert!(reported.contains("header claims") || reported.contains("one more"), "{name}: {reported}");
     }
     let name: PathBuf =
         if transport.rank() + 1 == transport.ranks() { "nothing.npz" } else { "a.npz" }.into();

@@ -137,8 +137,8 @@ fn disagreement_is_an_error_on_all_ranks(transport: &impl Transport) {
     assert!(distribute(Scheme::Cfs, ranks, None).contains("the root, has no matrix"));
     if ranks > 1 {
         let scheme = if rank == ranks - 1 { Scheme::Ed2 } else { Scheme::Cfs };
-        let told = distribute(scheme, ranks, input);
-        assert!(told.contains("is not what the root distributes"), "{told}");
+        let reported = distribute(scheme, ranks, input);
+        assert!(reported.contains("is not what the root distributes"), "{reported}");
     }
 }
 

@@ -150,8 +150,8 @@ fn what_cannot_be_read_by_rows_says_so() {
         ("nothing.npz", "No such file"),
     ];
     for (name, reason) in reasons {
-        let told = RowRanges::open(path(name)).unwrap_err().to_string();
-        assert!(told.contains(reason), "{told}");
+        let reported = RowRanges::open(path(name)).unwrap_err().to_string();
+        assert!(reported.contains(reason), "{reported}");
     }
 }
 
@@ -196,7 +196,7 @@ fn offsets_that_do_not_rise_are_an_error() {
         }
     });
     let file = RowRanges::open(path("a.npz")).unwrap();
-    let told = file.row_ptr().unwrap_err().to_string();
-    assert!(told.contains("`indptr` does not rise from 0 to "), "{told}");
+    let reported = file.row_ptr().unwrap_err().to_string();
+    assert!(reported.contains("`indptr` does not rise from 0 to "), "{reported}");
     assert!(file.read_rows::<f64, i32, i32>(0..2).is_err() && file.read_rows::<f64, i32, i32>(1..2).is_err());
 }

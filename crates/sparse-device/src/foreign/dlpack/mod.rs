@@ -283,15 +283,15 @@ mod tests {
     fn what_is_no_array_is_refused() {
         let (data, mut shape) = ([0.0; 4], [2, 2]);
         let whole = tensor(&data, &mut shape, None);
-        let told = |tensor: DLTensor| described(&tensor).unwrap_err().to_string();
+        let reported = |tensor: DLTensor| described(&tensor).unwrap_err().to_string();
         let on = |device_type, device_id| DLDevice { device_type, device_id };
-        assert!(told(DLTensor { device: on(8, 0), ..whole }).contains("device type 8"));
-        assert!(told(DLTensor { device: on(2, -1), ..whole }).contains("no number"));
-        assert!(told(DLTensor { ndim: -1, ..whole }).contains("-1 axes"));
-        assert!(told(DLTensor { ndim: 65, ..whole }).contains("65 axes"));
-        assert!(told(DLTensor { shape: ptr::null_mut(), ..whole }).contains("axes without extents"));
+        assert!(reported(DLTensor { device: on(8, 0), ..whole }).contains("device type 8"));
+        assert!(reported(DLTensor { device: on(2, -1), ..whole }).contains("no number"));
+        assert!(reported(DLTensor { ndim: -1, ..whole }).contains("-1 axes"));
+        assert!(reported(DLTensor { ndim: 65, ..whole }).contains("65 axes"));
+        assert!(reported(DLTensor { shape: ptr::null_mut(), ..whole }).contains("axes without extents"));
         let mut negative = [2, -2];
-        assert!(told(DLTensor { shape: negative.as_mut_ptr(), ..whole }).contains("-2 elements"));
+        assert!(reported(DLTensor { shape: negative.as_mut_ptr(), ..whole }).contains("-2 elements"));
         let missing = described(&DLTensor { data: ptr::null_mut(), ..whole }).unwrap();
         // SAFETY: the null pointer is refused.
         assert!(unsafe { missing.host_elements::<f32>() }.unwrap_err().to_string().contains("null"));
@@ -355,8 +355,9 @@ mod tests {
         assert_eq!(DELETED.get(), before + 4);
         let mut newer = versioned(2, 0, dl_tensor);
         // SAFETY: as above.
-        let told = unsafe { ManagedArray::from_dlpack_versioned(&raw mut newer) }.unwrap_err().to_string();
-        assert!(told.contains("2.1") && DELETED.get() == before + 4, "{told}");
+        let reported =
+            unsafe { ManagedArray::from_dlpack_versioned(&raw mut newer) }.unwrap_err().to_string();
+        assert!(reported.contains("2.1") && DELETED.get() == before + 4, "{reported}");
     }
 
     /// The layout of DLPack's header on machines with 64 bits.
