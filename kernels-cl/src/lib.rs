@@ -1,8 +1,8 @@
 //! The OpenCL C kernels of [nnz](https://docs.rs/nnz), and some in SYCL C++: only text, compiled at run time by
 //! `backend-opencl`.
 //!
-//! The kernels are plain OpenCL C 1.2, apart from those whose [`File::needs`] names sub-groups, and from instructions of
-//! NVIDIA's devices where the macro `NV_ARCH` says that one is there; float atomics are emulated by integer ones.
+//! The kernels are plain OpenCL C 1.2, apart from those whose [`File::needs`] names sub-groups, and from instructions
+//! of NVIDIA's devices where the macro `NV_ARCH` says that one is there; float atomics are emulated by integer ones.
 //! [`FILES`] lists every file with its kernels and macros, [`SYCL_FILES`] also those in SYCL C++.
 
 use kernels_core::file;

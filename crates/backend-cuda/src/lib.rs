@@ -5,8 +5,8 @@
 //! compiled for the device's own architecture and cached on disk (see [`CACHE_VARIABLE`]); with the feature `aot` they
 //! are compiled when this crate is built (see [`kernels_cu`]), and libnvrtc is not loaded.
 //!
-//! This crate is a driver: memory, programs and launches. The operations, with the choice of their algorithms, are those
-//! of [`sparse_device`] in `op/`; the kernels that they launch are in `kernels_cu`.
+//! This crate is a driver: memory, programs and launches. The operations, with the choice of their algorithms, are
+//! those of [`sparse_device`] in `op/`; the kernels that they launch are in `kernels_cu`.
 //!
 //! | file | contents |
 //! |---|---|

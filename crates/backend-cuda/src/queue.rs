@@ -42,7 +42,7 @@ impl Drop for Entered {
 pub(crate) struct Enqueues<'a> {
     // Fields are dropped in this order.
     _entered: Entered,
-    /// None in a recording, which has the lock.
+    /// `None` in a recording, which has the lock.
     _turn: Option<RwLockReadGuard<'a, ()>>,
 }
 

@@ -48,7 +48,7 @@ pub(crate) enum Call {
         from: sys::CUdeviceptr,
         /// The address of its target.
         to: sys::CUdeviceptr,
-        /// Its length.
+        /// The length in bytes.
         bytes: usize,
     },
 }

@@ -89,8 +89,8 @@ impl DeviceInfo {
     }
 }
 
-/// The architecture of a device of NVIDIA's own driver: its compute capability, times ten; 0 for other devices, and where
-/// the driver is older than the assembly of `words.clh`.
+/// The architecture of a device of NVIDIA's own driver: its compute capability, times ten; 0 for other devices, and
+/// where the driver is older than the assembly of `words.clh`.
 pub(crate) fn nvidia_architecture(device: &Device) -> u32 {
     // PoCL has the first extension on NVIDIA's devices, too, but not the options of NVIDIA's compiler.
     let is_nvidias = device.extensions().is_ok_and(|all| {

@@ -73,9 +73,9 @@ const BUILD_ATTEMPTS: u32 = 4;
 /// The first architecture of NVIDIA with limits of registers: those before it were not measured.
 const FIRST_LIMITED: u32 = 80;
 
-/// The most registers of a work-item on NVIDIA's devices, for kernels that wait for memory most of the time: with so few a
-/// multiprocessor runs as many warps at once as those of CUDA, which have the same limits. Measured on an H200 with 8-byte
-/// values and columns of 16 bits on bands and meshes: 0.78 to 0.98 of the time with 32.
+/// The most registers of a work-item on NVIDIA's devices, for kernels that wait for memory most of the time: with so
+/// few a multiprocessor runs as many warps at once as those of CUDA, which have the same limits. Measured on an H200
+/// with 8-byte values and columns of 16 bits on bands and meshes: 0.78 to 0.98 of the time with 32.
 fn most_registers(file: &File, defines: &Defines) -> Option<u32> {
     let value = |name| defines.iter().find(|(own, _)| *own == name).map_or("", |(_, value)| value);
     let sum_bytes = match value("SCALAR") {

@@ -210,9 +210,9 @@ pub fn strips_keep_no_places(library: &Library) {
     });
 }
 
-/// Products of matrices whose nodes have 2 to 6 unknowns each: by name, by plans of many calls where rows do not repeat,
-/// of two matrices with blocks of several sizes, of matrices that lack some unknowns, also of a node alone, and of rows
-/// that are in no blocks, each entry of which is one.
+/// Products of matrices whose nodes have 2 to 6 unknowns each: by name, by plans of many calls where rows do not
+/// repeat, of two matrices with blocks of several sizes, of matrices that lack some unknowns, also of a node alone, and
+/// of rows that are in no blocks, each entry of which is one.
 pub fn blocks_of_unknowns_are_those_of_the_reference(library: &Library) {
     let nodes = rows_from(90, 90, |row| row * 5 % 7);
     let in_blocks = |unknowns| with_unknowns(&nodes, unknowns);

@@ -70,7 +70,7 @@ impl Expected {
         Self { columns, elements: a.nrows() * columns, rows, sums, factor_bits: None }
     }
 
-    /// The same results of an algorithm that rounds factors of products to these bits, if it rounds them.
+    /// The results of an algorithm that rounds the factors of products to these bits, if any.
     pub(crate) fn with_factor_bits(self, factor_bits: Option<u32>) -> Self {
         Self { factor_bits, ..self }
     }

@@ -61,11 +61,11 @@ pub(crate) use with_type;
 
 /// A type of values that the suites compute with.
 pub(crate) trait Value: Accumulator + ComplexField + MulAcc + Blas + Csrgeam2 {
-    /// Its name in the arguments.
+    /// The name of the type in the arguments.
     const TYPE: ValueType;
-    /// Its letter in the names of BLAS.
+    /// The letter of the type in names of BLAS routines.
     const LETTER: &'static str;
-    /// Its name in NumPy.
+    /// The name of the type in NumPy.
     const NUMPY: &'static str;
     /// The type in double precision.
     type Double: Value;

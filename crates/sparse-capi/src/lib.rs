@@ -2,10 +2,10 @@
 //! SYCL queue.
 //!
 //! `include/nnz.h` is the interface and its documentation. `examples/spmv.c`, `examples/solve.c`,
-//! `examples/newton.c` and `examples/spgemm.c` use it on the CPU, `examples/host.cpp` on a SYCL queue, which takes the feature `sycl`. Behind
-//! it is the run-time layer of the crate `nnz`: a handle is an [`nnz::Matrix`], an [`nnz::Device`], an
-//! [`nnz::MatrixSpgemmPlan`] or an [`nnz::Solver`], and an operand an [`nnz::Vector`] over the caller's array. Every error passes the
-//! interface as a [`Status`]; its message is stored for the calling thread.
+//! `examples/newton.c` and `examples/spgemm.c` use it on the CPU, `examples/host.cpp` on a SYCL queue, which takes the
+//! feature `sycl`. Behind it is the run-time layer of the crate `nnz`: a handle is an [`nnz::Matrix`], an
+//! [`nnz::Device`], an [`nnz::MatrixSpgemmPlan`] or an [`nnz::Solver`], and an operand an [`nnz::Vector`] over the
+//! caller's array. Every error passes the interface as a [`Status`]; its message is stored for the calling thread.
 
 mod derived;
 mod failure;

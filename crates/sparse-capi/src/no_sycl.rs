@@ -37,7 +37,7 @@ pub(crate) unsafe fn to_vec<T: Element>(_: &Accelerator, _: Array<'_>) -> Result
     Err(no_sycl())
 }
 
-/// None.
+/// `None`: there is no memory of a queue.
 #[expect(clippy::extra_unused_type_parameters, reason = "those of the other module")]
 pub(crate) fn addresses<T: Scalar, I: Index, O: Index>(_: &nnz::Matrix) -> Option<[*const c_void; 3]> {
     None

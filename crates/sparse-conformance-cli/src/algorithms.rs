@@ -1,5 +1,5 @@
-//! `cargo xtask algorithms`: writes `docs/algorithm-tables.md` from the tables that plans choose from, of all operations
-//! that backends register in the conformance table.
+//! `cargo xtask algorithms`: writes `docs/algorithm-tables.md` from the tables that plans choose from, of all
+//! operations that backends register in the conformance table.
 
 use anyhow::{Context, Result, bail};
 use backend_cpu::Cpu;

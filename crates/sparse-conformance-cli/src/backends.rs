@@ -10,7 +10,7 @@ use xshell::Shell;
 /// A backend by name.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Known {
-    /// Its name on the command line.
+    /// The name of the backend on the command line.
     pub(crate) name: &'static str,
     /// True if it runs only when it is named: the reference is the standard of comparison, and SYCL runs the kernels of
     /// OpenCL.

@@ -35,7 +35,7 @@ pub trait Build: SparseFormat<Space = Host> + Sized {
     /// An error of the device's runtime.
     fn fetch<B: Backend>(device: &FormatOn<B, Self>, backend: &B) -> Result<Self>;
 
-    /// Its arrays.
+    /// The arrays of the format.
     fn dump(&self) -> ArrayDump<'_>;
 
     /// The order of entries that the format is marked with: (sorted, unique).

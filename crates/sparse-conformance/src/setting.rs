@@ -80,7 +80,7 @@ pub enum Chosen {
     Reversed,
     /// Every second of both.
     EverySecond,
-    /// As many rows and columns as the matrix has, unsorted and with repetitions.
+    /// Unsorted lists with repetitions, as long as the matrix has rows and columns.
     Repeated,
     /// Every hundredth of both, the last first.
     Few,

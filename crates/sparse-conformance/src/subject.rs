@@ -15,7 +15,7 @@ use sparse_core::{Algorithm, PlanOptions, Result};
 
 /// One operation of one backend for one format and one triple of types.
 pub trait Subject: Send + Sync {
-    /// Its name.
+    /// The name of the subject.
     fn key(&self) -> &Key;
 
     /// The expected results of the operation.

@@ -329,7 +329,7 @@ impl Value {
         Self { bytes, len: size_of::<T>() }
     }
 
-    /// Its bytes, which are aligned for any number.
+    /// The bytes of the argument, aligned for any number.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes[..self.len]
     }

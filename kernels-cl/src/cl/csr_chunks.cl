@@ -6,9 +6,9 @@
 // Macros: IDX (unused), OFF (type of offsets).   Launch: any number of work-groups of any size.
 #include "index.clh"
 
-// chunks[row] <- its chunks; splits[row] <- 1 if there are several, otherwise 0; partials[row] <- their partial sums, one
-// a chunk and at most `most_sums`, where there are several, otherwise 0; one zero more at the end. Exclusive scans make
-// of them chunk_starts, split_numbers and partial_starts.
+// chunks[row] <- its chunks; splits[row] <- 1 if there are several, otherwise 0; partials[row] <- their partial sums,
+// one a chunk and at most `most_sums`, where there are several, otherwise 0; one zero more at the end. Exclusive scans
+// make of them chunk_starts, split_numbers and partial_starts.
 __kernel void csr_chunks_count(long rows, long most, long most_sums, __global const OFF *offsets,
                                __global long *chunks, __global long *splits, __global long *partials)
 {
@@ -32,9 +32,9 @@ static uint length_class(long entries, long bits)
     return ((uint)low << bits) + (uint)(entries >> low);
 }
 
-// chunk_rows[chunk] <- its row; split_rows[i] <- row i of those with several chunks, split_starts[i] <- its first partial
-// sum, at the end their number; keys[chunk] <- a number that is the smaller the higher the class of the chunk's length
-// is, for radix_sort.cl.
+// chunk_rows[chunk] <- its row; split_rows[i] <- row i of those with several chunks, split_starts[i] <- its first
+// partial sum, at the end their number; keys[chunk] <- a number that is the smaller the higher the class of the chunk's
+// length is, for radix_sort.cl.
 __kernel void csr_chunks_fill(long rows, long most, long bits, __global const OFF *offsets,
                               __global const long *chunk_starts, __global const long *split_numbers,
                               __global const long *partial_starts, __global long *chunk_rows, __global long *split_rows,

@@ -4,8 +4,8 @@
 // grid; reads values, deltas, bases and offsets once, gathers x, writes y once. Macros: SCALAR, IDX (type of indices),
 // OFF (type of offsets), CONJ (1 conjugates A), WINDOWS (1, 16), SHIFT = 8 (columns by which like rows differ), NEAR =
 // 8 KiB of x (columns between the first and the last of near ones), APART = 65535 (columns between the first and the
-// last of those that lie apart), NV_ARCH = 0 (lanes.clh).   Launch: spmv any number of work-groups of any size; make any
-// number of work-groups of 32.
+// last of those that lie apart), NV_ARCH = 0 (lanes.clh).   Launch: spmv any number of work-groups of any size; make
+// any number of work-groups of 32.
 #include "scalar.clh"
 #include "index.clh"
 #include "entry.clh"
@@ -56,15 +56,15 @@ static int eighths_of_close_pairs(long row, __global const OFF *offsets, __globa
     return close * 8 / pairs;
 }
 
-// The row that stands for the ROWS from `first` on. It is another one of each, since blocks of rows that are a part of ROWS
-// begin at the same ones in all.
+// The row that stands for the ROWS from `first` on. It is another one of each, since blocks of rows that are a part of
+// ROWS begin at the same ones in all.
 static long sample_of(long first)
 {
     return first + (5 * (first / ROWS) + ROWS / 2) % ROWS;
 }
 
-// windows[w] <- the first column of window w, the least one behind the window before; `behind_last` where there is none.
-// Zero if more windows are needed. A work-group takes the entries `begin` .. `end`, whose least column is `base`.
+// windows[w] <- the first column of window w, the least one behind the window before; `behind_last` where there is
+// none. Zero if more windows are needed. A work-group takes the entries `begin` .. `end`, whose least column is `base`.
 static int set_windows(__global IDX *windows, long base, long behind_last, long begin, long end,
                        __global const IDX *indices, __local long *smallest)
 {

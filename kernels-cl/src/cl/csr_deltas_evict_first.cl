@@ -1,6 +1,7 @@
 // csr_deltas_evict_first: y <- alpha A x + beta y for compressed rows with columns of 16 bits, as in csr_deltas.cl, for
 // a matrix of about the L2 cache to twice of it (words.clh).
-// One work-item per row, striding over the grid; reads values, deltas, bases and offsets once, gathers x, writes y once.
+// One work-item per row, striding over the grid; reads values, deltas, bases and offsets once, gathers x, writes y
+// once.
 // Macros: SCALAR, IDX (type of bases), OFF, CONJ (1 conjugates A), WINDOWS (1, 16), NV_ARCH = 0 (lanes.clh).   Launch:
 // any number of work-groups of any size.
 #include "scalar.clh"

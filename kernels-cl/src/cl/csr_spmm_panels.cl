@@ -1,7 +1,7 @@
 // csr_spmm_panels: C <- alpha A B + beta C for compressed rows of which neighbours have many columns in common, by
 // panels of 4 rows (csr_panels.cl): a row of B is read once for all of them.
-// LANES lanes per panel and slice of COLUMNS columns, striding over the grid. Reads A once per slice, a row of B's slice
-// per slot, writes C once.
+// LANES lanes per panel and slice of COLUMNS columns, striding over the grid. Reads A once per slice, a row of B's
+// slice per slot, writes C once.
 // Macros: SCALAR, IDX, OFF, CONJ (1 conjugates A), WIDE (1: 16 bytes per lane), LANES (8, 16, 32), IN_FLIGHT = 4 (rows
 // of B at once), NV_ARCH = 0 (lanes.clh).   Launch: any number of work-groups of 32, or on NVIDIA's devices of 256.
 // B and C are dense: element (i, j) is at start + i*row_step + j*col_step. With WIDE, a lane has VECTOR neighbouring

@@ -5,9 +5,9 @@
 // Macros: SCALAR, IDX, OFF, CONJ (1 conjugates A), WIDE (words of 16 bytes per lane: 1, 2; 0: one column), LANES (4, 8,
 // 16, 32), IN_FLIGHT = 4, or 2 with two words (entries at once).   Launch: any number of work-groups of 32.
 // The parts of a row that spans several blocks write partial sums, element (slots[block], col) at slots[block]*cols +
-// col, which partial_sums.cl adds. B and C are dense: element (i, j) is at start + i*row_step + j*col_step. With WIDE, a
-// word has VECTOR neighbouring columns: b_col and c_col are 1; cols, b_start, b_row, c_start and c_row are multiples of
-// VECTOR. After Merrill, Garland: Merge-based parallel sparse matrix-vector multiplication. SC (2016).
+// col, which partial_sums.cl adds. B and C are dense: element (i, j) is at start + i*row_step + j*col_step. With WIDE,
+// a word has VECTOR neighbouring columns: b_col and c_col are 1; cols, b_start, b_row, c_start and c_row are multiples
+// of VECTOR. After Merrill, Garland: Merge-based parallel sparse matrix-vector multiplication. SC (2016).
 #include "scalar.clh"
 #include "index.clh"
 #include "entry.clh"

@@ -3,9 +3,9 @@
 // LANES lanes per chunk and slice of COLUMNS columns; 32 / LANES neighbouring chunks side by side. All chunks have the
 // columns of a slice before the next slice begins, so that a slice of B can stay in the cache. Reads A once per slice,
 // a row of B's slice per entry, writes C once.
-// Macros: SCALAR, IDX, OFF, CONJ (1 conjugates A), WIDE (words of 16 bytes per lane: 1, 2; 0: one column), LANES (2, 4, 8,
-// 16, 32), NV_ARCH = 0 (lanes.clh).   Launch: any number of work-groups of 32; row_split on NVIDIA's devices of whole
-// warps.
+// Macros: SCALAR, IDX, OFF, CONJ (1 conjugates A), WIDE (words of 16 bytes per lane: 1, 2; 0: one column), LANES (2, 4,
+// 8, 16, 32), NV_ARCH = 0 (lanes.clh).   Launch: any number of work-groups of 32; row_split on NVIDIA's devices of
+// whole warps.
 // A chunk that is a whole row has sum index -1 and writes C; the others write partial sums, element (k, col) at k*cols
 // + col, which partial_sums.cl adds.
 // B and C are dense: element (i, j) is at start + i*row_step + j*col_step. With WIDE, a word has VECTOR neighbouring

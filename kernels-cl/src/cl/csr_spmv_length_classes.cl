@@ -2,9 +2,9 @@
 // LANES lanes per short row, MIDDLE_LANES per middle one, a warp per long one, a work-group per slice of a still longer
 // one, the slices first. A lane takes EACH neighbouring entries, from a multiple of EACH on; a fixed tree adds the
 // lanes. Reads values, indices and offsets once, gathers x, writes y once.
-// Macros: SCALAR, IDX, OFF, CONJ (1 conjugates A), LANES (1, 2, 4, 8), BLOCK (a power of two from 32 on), MIDDLE = 128 (entries
-// of the longest middle row), MIDDLE_LANES = 8, SLICE = 2048 (entries per slice), NV_ARCH = 0 (lanes.clh).   Launch: any
-// number of work-groups of BLOCK work-items; the plan's kernels any number of work-groups of any size.
+// Macros: SCALAR, IDX, OFF, CONJ (1 conjugates A), LANES (1, 2, 4, 8), BLOCK (a power of two from 32 on), MIDDLE = 128
+// (entries of the longest middle row), MIDDLE_LANES = 8, SLICE = 2048 (entries per slice), NV_ARCH = 0 (lanes.clh).
+// Launch: any number of work-groups of BLOCK work-items; the plan's kernels any number of work-groups of any size.
 // The plan says up to where rows are short, and long, and lists the rows that are not short. The slices of a row leave
 // partial sums, which the last slice to be done adds in their order: it is found by a counter, which it leaves at zero.
 #include "scalar.clh"
@@ -115,8 +115,8 @@ typedef union
     uint words[WORDS_OF_SUM];
 } SumWords;
 
-// Leaves a sum for another work-group, atomically, so that one that runs elsewhere finds it. Reads it again: the result,
-// which is 0, is known only when all words are there.
+// Leaves a sum for another work-group, atomically, so that one that runs elsewhere finds it. Reads it again: the
+// result, which is 0, is known only when all words are there.
 static uint leave(volatile __global uint *partial, ACC sum)
 {
     SumWords own;

@@ -1,5 +1,5 @@
-// csr_spmv_sliced_columns: y <- alpha A x + beta y for compressed rows of like lengths whose columns the plan has copied
-// into the order in which warps read them. LANES lanes per row, so that a warp takes a slice of WARP / LANES
+// csr_spmv_sliced_columns: y <- alpha A x + beta y for compressed rows of like lengths whose columns the plan has
+// copied into the order in which warps read them. LANES lanes per row, so that a warp takes a slice of WARP / LANES
 // neighbouring rows. A step takes EACH neighbouring entries a lane, from a multiple of EACH on; the copy has the
 // columns of a slice step by step, EACH for each lane, with zeros where a row has no entry. A fixed tree adds the
 // lanes. Reads values, copied columns and offsets once, gathers x, writes y once. Columns, read in whole lines, bypass

@@ -1,6 +1,6 @@
 // csr_spmv_vector: y <- alpha A x + beta y for compressed rows of a few to some dozen entries.
-// LANES lanes per row, 32 / LANES rows per warp, striding over the grid; reads values, indices and offsets once, gathers
-// x, writes y once.
+// LANES lanes per row, 32 / LANES rows per warp, striding over the grid; reads values, indices and offsets once,
+// gathers x, writes y once.
 // Macros: SCALAR, IDX, OFF, CONJ (1 conjugates A), LANES (2, 4, 8, 16, 32), NV_ARCH = 0 (lanes.clh).   Launch: any
 // number of work-groups of 32, or with shuffles of 256.
 // Bell, Garland: Implementing sparse matrix-vector multiplication on throughput-oriented processors. SC (2009).

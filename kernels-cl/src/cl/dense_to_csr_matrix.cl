@@ -1,7 +1,7 @@
 // dense_to_csr_matrix: dense to compressed rows, for a batch of many small members: element (i, j) of member m is at
 // start + m*stride + i*row_step + j*col_step. keeps() of scalar.clh selects the entries.
-// One work-item or one work-group of 32 per member. Counts the entries of each row, then an exclusive scan of the counts,
-// then fills if `capacity` suffices for all rows: reads the elements twice, writes the entries once.
+// One work-item or one work-group of 32 per member. Counts the entries of each row, then an exclusive scan of the
+// counts, then fills if `capacity` suffices for all rows: reads the elements twice, writes the entries once.
 // Macros: SCALAR, IDX, OFF.   Launch: any number of work-groups of any size, of 32 for the warp kernels.
 #include "scalar.clh"
 #include "index.clh"
@@ -80,8 +80,8 @@ static Walk walk_on(Walk at, long cols)
     return at;
 }
 
-// The same with a work-group of 32 lanes a member. A lane with the last element of a row knows its entries: those of the
-// lanes of that row, by a ballot, and those of the steps before.
+// The same with a work-group of 32 lanes a member. A lane with the last element of a row knows its entries: those of
+// the lanes of that row, by a ballot, and those of the steps before.
 __kernel __attribute__((reqd_work_group_size(LANES, 1, 1)))
 void dense_to_csr_count_matrix_per_warp(long all_rows, long rows, long cols, __global const T *a, long start,
                                         long stride, long row_step, long col_step, int threshold, REAL tolerance,

@@ -1,7 +1,7 @@
 // members: the members of a batch as blocks on the diagonal of one matrix, and back. Rows are those of compressed rows:
 // columns of CSC. Entries stay where they are; only their numbers change.
-// One work-item per row or per entry, striding over the grid; reads and writes each array once, and searches the member of an
-// entry.
+// One work-item per row or per entry, striding over the grid; reads and writes each array once, and searches the member
+// of an entry.
 // Macros: IDX, OFF (types of indices, and of the members' offsets).   Launch: any number of work-groups of any size.
 #include "index.clh"
 #define SORTED long

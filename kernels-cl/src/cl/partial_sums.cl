@@ -1,10 +1,10 @@
-// partial_sums: C <- alpha S + beta C for rows of which several blocks or chunks have left a partial sum: S is the sum of
-// those of a row, element (k, col) of the partial sums is at k*cols + col.
-// 32 work-items take a row and up to 32 columns: neighbours have neighbouring columns, and every 32 / lanes-th sum. Where
-// one had more than MOST_IN_TURN, the whole work-group takes them. Fixed trees add the sums. Reads each partial sum once,
-// writes C once.
-// Macros: SCALAR, MAX_THREADS = 1024 (the largest work-group), MOST_IN_TURN = 32.   Launch: any number of work-groups of
-// any power of two from 32 to MAX_THREADS.
+// partial_sums: C <- alpha S + beta C for rows of which several blocks or chunks have left a partial sum: S is the sum
+// of those of a row, element (k, col) of the partial sums is at k*cols + col.
+// 32 work-items take a row and up to 32 columns: neighbours have neighbouring columns, and every 32 / lanes-th sum.
+// Where one had more than MOST_IN_TURN, the whole work-group takes them. Fixed trees add the sums. Reads each partial
+// sum once, writes C once.
+// Macros: SCALAR, MAX_THREADS = 1024 (the largest work-group), MOST_IN_TURN = 32.   Launch: any number of work-groups
+// of any power of two from 32 to MAX_THREADS.
 #include "scalar.clh"
 #ifndef MAX_THREADS
 #define MAX_THREADS 1024
@@ -37,8 +37,8 @@ static void add_up(__local ACC *sums, int thread, int threads, int lanes)
     }
 }
 
-// rows[i] is row i of those with partial sums, starts[i] its first; at the end their number. A tile is a row and up to 32
-// columns; a work-group has neighbouring tiles, whose partial sums are neighbours in memory.
+// rows[i] is row i of those with partial sums, starts[i] its first; at the end their number. A tile is a row and up to
+// 32 columns; a work-group has neighbouring tiles, whose partial sums are neighbours in memory.
 __kernel void partial_sums(long count, long cols, __global const long *rows, __global const long *starts, ACC alpha,
                          ACC beta, __global T *c, long c_start, long c_row, long c_col, __global const ACC *partial)
 {

@@ -1,5 +1,5 @@
-// row_lengths: the longest of compressed rows, the number of those with entries, and the sum of the lengths up to a limit,
-// one partial result per work-group.
+// row_lengths: the longest of compressed rows, the number of those with entries, and the sum of the lengths up to a
+// limit, one partial result per work-group.
 // One work-item per row, striding over the grid; reads the offsets, writes one result per work-group.
 // Macros: IDX (unused), OFF (type of offsets), BLOCK (a power of two, a multiple of 32), LIMIT = 32 (entries of a row
 // that count).   Launch: any number of work-groups of BLOCK.

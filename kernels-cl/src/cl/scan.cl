@@ -4,9 +4,9 @@
 // twice, and a total per chunk.
 // Macros: ELEMENT (uint, ulong; sums wrap), BLOCK (a power of two), PADDED (1: a gap in local memory after every 32
 // elements, so that a stride of a power of two meets all banks), ITEMS = 12 (elements of a work-item in scan_short).
-// Launch: any number of work-groups of BLOCK; scan_add any number of work-groups of any size; scan_short one work-group.
-// The array is cut into lines of line_len elements, element p of line l at start + l*line_step + p*item_step, and each
-// line into per_line chunks of 2*BLOCK.
+// Launch: any number of work-groups of BLOCK; scan_add any number of work-groups of any size; scan_short one
+// work-group. The array is cut into lines of line_len elements, element p of line l at start + l*line_step +
+// p*item_step, and each line into per_line chunks of 2*BLOCK.
 // Blelloch: Prefix sums and their applications. CMU-CS-90-190 (1990).
 #ifndef ELEMENT
 #error "ELEMENT is missing: uint or ulong"

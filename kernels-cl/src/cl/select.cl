@@ -1,5 +1,6 @@
 // select: the entries of chosen rows and columns. Rows are those of compressed rows: columns of CSC.
-// One work-item per row of the result, or per entry of the chosen rows, striding over the grid; reads the pattern twice.
+// One work-item per row of the result, or per entry of the chosen rows, striding over the grid; reads the pattern
+// twice.
 // Macros: IDX (type of indices and lists), OFF (type of offsets and positions).   Launch: any number of work-groups of
 // any size.
 #include "index.clh"
@@ -32,8 +33,8 @@ __kernel void select_lengths(long n, long first, __global const IDX *rows, __glo
     }
 }
 
-// positions[e] <- the position of entry e of the chosen rows, whose entries begin at starts; to[e] <- its column, unless
-// `to` is a null pointer. The entries of a range are neighbours.
+// positions[e] <- the position of entry e of the chosen rows, whose entries begin at starts; to[e] <- its column,
+// unless `to` is a null pointer. The entries of a range are neighbours.
 __kernel void select_positions(long entries, long n, long first, __global const long *starts, __global const IDX *rows,
                                __global const OFF *offsets, __global const IDX *columns, __global OFF *positions,
                                __global IDX *to)
@@ -47,8 +48,8 @@ __kernel void select_positions(long entries, long n, long first, __global const 
     }
 }
 
-// copies[e] <- how many places the column of entry e has: in the list, or, without its places, a null pointer, one if it
-// is among begin .. end; one zero more at the end.
+// copies[e] <- how many places the column of entry e has: in the list, or, without its places, a null pointer, one if
+// it is among begin .. end; one zero more at the end.
 __kernel void select_copies(long entries, long n, long begin, long end, __global const OFF *positions,
                             __global const IDX *columns, __global const IDX *table, __global const long *sorted,
                             __global const IDX *places, __global long *copies)
@@ -85,8 +86,8 @@ __kernel void select_columns(long entries, long n, long begin, __global const OF
     }
 }
 
-// to[k] <- the entries of the result before row k: those of the chosen rows, or, unless `copies` is a null pointer, their
-// copies.
+// to[k] <- the entries of the result before row k: those of the chosen rows, or, unless `copies` is a null pointer,
+// their copies.
 __kernel void select_offsets(long n, __global const long *starts, __global const long *copies, __global OFF *to)
 {
     for (long k = get_global_id(0); k <= n; k += get_global_size(0))

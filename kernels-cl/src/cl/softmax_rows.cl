@@ -72,7 +72,8 @@ __kernel void softmax_rows_per_thread(long rows, __global const OFF *offsets, __
     }
 }
 
-// A work-group of 32 takes a row: lane l has the values begin + l, begin + l + 32, ...; a fixed tree combines the lanes.
+// A work-group of 32 takes a row: lane l has the values begin + l, begin + l + 32, ...; a fixed tree combines the
+// lanes.
 __kernel __attribute__((reqd_work_group_size(WARP, 1, 1)))
 void softmax_rows_per_warp(long rows, __global const OFF *offsets, __global const T *values, __global T *y,
                            long y_start)

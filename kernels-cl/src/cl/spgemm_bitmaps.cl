@@ -76,8 +76,8 @@ __kernel void spgemm_bitmaps_bitmap(long first, long end, long lanes, long cols,
 }
 
 // Marks the columns of the rows at places `from` up to `to` in bitmaps of `words` words, one for each of these rows: a
-// work-group takes up to `size` entries of a row of A. `slices` are the numbers of such slices before each row from `first`
-// on.
+// work-group takes up to `size` entries of a row of A. `slices` are the numbers of such slices before each row from
+// `first` on.
 __kernel void spgemm_bitmaps_mark(long first, long from, long to, long lanes, long size, long words,
                                   __global const long *slices, __global const long *order,
                                   __global const OFF *a_offsets, __global const IDX *a_indices,

@@ -58,8 +58,8 @@ typedef struct
     int length;
 } Segment;
 
-// Products 32 g up to 32 (g + 1) of all chunks: bit l says that a segment begins with product l > 0; `segment` is that of
-// product 0.
+// Products 32 g up to 32 (g + 1) of all chunks: bit l says that a segment begins with product l > 0; `segment` is that
+// of product 0.
 typedef struct
 {
     uint bits;
@@ -74,8 +74,8 @@ typedef struct
     uint b_shift;
 } Source;
 
-// A chunk: the place in C of its first entry, its first group, its first source, and how many products, entries of C and
-// sources it has.
+// A chunk: the place in C of its first entry, its first group, its first source, and how many products, entries of C
+// and sources it has.
 typedef struct
 {
     long place;

@@ -1,18 +1,18 @@
 // spgemm_values: the values of C = A B, for compressed rows and a C whose pattern is known, in order and without
-// repetitions. Each product finds its sum in local memory, by halving among the columns of C. Sums are added in the order of
-// A's entries, whatever the lanes do: those of a team have the products of one entry after the other, for rows of B
-// without repetitions, or take an entry each, share the products of all, and of those that meet at one sum, the first adds,
-// then the next.
-// spgemm_values: a team of `lanes` work-items, which is a work-group, takes a row of up to EACH * lanes entries, in the first
-// way if `by_entries`.
-// spgemm_values_slices: a team takes one of the slices of a row, SLICE_EACH * lanes entries or fewer, and sums the products
-// that have its columns, in the second way.
+// repetitions. Each product finds its sum in local memory, by halving among the columns of C. Sums are added in the
+// order of A's entries, whatever the lanes do: those of a team have the products of one entry after the other, for rows
+// of B without repetitions, or take an entry each, share the products of all, and of those that meet at one sum, the
+// first adds, then the next.
+// spgemm_values: a team of `lanes` work-items, which is a work-group, takes a row of up to EACH * lanes entries, in the
+// first way if `by_entries`.
+// spgemm_values_slices: a team takes one of the slices of a row, SLICE_EACH * lanes entries or fewer, and sums the
+// products that have its columns, in the second way.
 // spgemm_values_parts: as spgemm_values_slices, in the first way.
 // Rows come in an order of their lengths, `first` up to `end` of it. Reads A and its rows of B once for each slice, the
 // latter in parts if they are `sorted`; reads the pattern of C and writes its values once.
-// Macros: SCALAR, IDX, OFF, EACH = 8, or 4 for sums of 16 bytes (entries of C per lane), SLICE_EACH = 16, 8 or 4 (entries
-// of a slice per lane, in 128 bytes), BLOCK (the largest team).   Launch: any number of work-groups of `lanes`, a power of
-// two up to BLOCK.
+// Macros: SCALAR, IDX, OFF, EACH = 8, or 4 for sums of 16 bytes (entries of C per lane), SLICE_EACH = 16, 8 or 4
+// (entries of a slice per lane, in 128 bytes), BLOCK (the largest team).   Launch: any number of work-groups of
+// `lanes`, a power of two up to BLOCK.
 // Gustavson: Two fast algorithms for sparse matrices: multiplication and permuted transposition. ACM TOMS (1978).
 #include "scalar.clh"
 #include "index.clh"
@@ -45,8 +45,8 @@ static int position_of(__local const IDX *columns, int n, IDX column)
     return low < n && columns[low] == column ? low : -1;
 }
 
-// Adds the product of each lane with a position to the sum there, those of one sum in the order of the lanes. `waiting` is
-// the least lane that waits for a sum, in `places` places for all of them, a power of two.
+// Adds the product of each lane with a position to the sum there, those of one sum in the order of the lanes. `waiting`
+// is the least lane that waits for a sum, in `places` places for all of them, a power of two.
 static void add_in_order(__local ACC *sums, __local int *waiting, int places, __local int *found, int lid, int at,
                          ACC product)
 {

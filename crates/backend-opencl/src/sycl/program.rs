@@ -15,9 +15,9 @@ use std::sync::{Mutex, PoisonError};
 /// A compiled program.
 #[derive(Debug)]
 pub(super) enum SyclProgram {
-    /// In OpenCL C, for the native context of the queue.
+    /// A program in OpenCL C, for the native context of the queue.
     OpenCl(ClProgram),
-    /// In SYCL C++.
+    /// A program in SYCL C++.
     Sycl(Bundle),
 }
 

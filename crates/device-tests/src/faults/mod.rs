@@ -66,7 +66,7 @@ pub type Change = (&'static str, &'static str);
 /// The site of a fault: what is changed, and where.
 #[derive(Debug, Clone, Copy)]
 pub enum Site {
-    /// In a file of kernels, in each language that has a change.
+    /// A change of a file of kernels, in each language that has one.
     Kernel {
         /// The file's name without its extension.
         file: &'static str,
@@ -75,7 +75,7 @@ pub enum Site {
         /// The change in CUDA C++.
         cu: Option<Change>,
     },
-    /// In reads of 16 bytes and more: the fourth word of 4 bytes comes out as the third.
+    /// A wrong read of 16 bytes and more: the fourth word of 4 bytes comes out as the third.
     Read,
 }
 

@@ -33,8 +33,8 @@ macro_rules! narrow_or_wide {
 impl Matrix {
     /// Reads a file as CSR, with values of the file's own type; see [`read_csr`](Self::read_csr).
     ///
-    /// The file is `.mtx`, `.mtx.gz`, `.npz` or `.npy`, or a folder of parts ([`parts`](sparse_io::parts)). One with far
-    /// more rows than entries, and without the offsets of rows, is refused ([`MatrixFile::has_too_many_rows`]);
+    /// The file is `.mtx`, `.mtx.gz`, `.npz` or `.npy`, or a folder of parts ([`parts`](sparse_io::parts)). One with
+    /// far more rows than entries, and without the offsets of rows, is refused ([`MatrixFile::has_too_many_rows`]);
     /// [`read_coo`](Self::read_coo) reads it.
     ///
     /// ```
@@ -152,8 +152,10 @@ impl Matrix {
     pub fn from_decoded(device: &Device, decoded: Decoded) -> Result<Self> {
         let is_narrow = decoded.is_narrow();
         with_dtype!(decoded.dtype(), T => match decoded {
-            Decoded::Sparse(matrix) | Decoded::Text(matrix, _) if is_narrow => Self::from_typed(device, matrix.into_sorted_csr::<T, i32, i32>()?),
-            Decoded::Sparse(matrix) | Decoded::Text(matrix, _) => Self::from_typed(device, matrix.into_sorted_csr::<T, i64, i64>()?),
+            Decoded::Sparse(matrix) | Decoded::Text(matrix, _) => match is_narrow {
+                true => Self::from_typed(device, matrix.into_sorted_csr::<T, i32, i32>()?),
+                false => Self::from_typed(device, matrix.into_sorted_csr::<T, i64, i64>()?),
+            },
             Decoded::Batch(batch) if batch.format == NpzFormat::Csc => match is_narrow {
                 true => Self::from_typed(device, batch.into_typed::<Col, T, i32, i32>()?),
                 false => Self::from_typed(device, batch.into_typed::<Col, T, i64, i64>()?),
@@ -165,8 +167,9 @@ impl Matrix {
         })
     }
 
-    /// Writes the matrix to a file of the kind of its name: Matrix Market (`.mtx`, `.mtx.gz`), `.npz`, or `.npy`, which is
-    /// dense. Standard output and writers get Matrix Market; [`write_as`](Self::write_as) writes them the other kinds.
+    /// Writes the matrix to a file of the kind of its name: Matrix Market (`.mtx`, `.mtx.gz`), `.npz`, or `.npy`, which
+    /// is dense. Standard output and writers get Matrix Market; [`write_as`](Self::write_as) writes them the other
+    /// kinds.
     ///
     /// CSR, CSC and COO keep their format in `.npz`, and COO keeps the order of its entries in every kind of file;
     /// other formats are converted to CSR. Batches are written only to `.npz`.

@@ -185,8 +185,8 @@ fn construct(mut matrix: Box<dyn Any>, device: &Device) -> Option<Arc<dyn AnyMat
 }
 
 fn unsupported_type(format: &str, dtype: DType) -> Error {
-    let types = "csr, csc, coo, ell, hyb, sell, batch_csr and batch_csc; f32, f64, c32 and c64 with indices and offsets of i32 and i32, i32 and \
-                 i64 or i64 and i64, f16 and bf16 with i32 and i32";
+    let types = "csr, csc, coo, ell, hyb, sell, batch_csr and batch_csc; f32, f64, c32 and c64 with indices and \
+                 offsets of i32 and i32, i32 and i64 or i64 and i64, f16 and bf16 with i32 and i32";
     Error::unsupported(format_args!("a matrix of {format} and {dtype} with these index types"), types)
 }
 

@@ -36,7 +36,7 @@ const FIRST_RUNS: usize = 3;
 /// An algorithm that takes this many times as long as the fastest is not run again.
 const SLOW_RATIO: f64 = 8.0;
 
-/// The same for the other library, of which only the best algorithm counts.
+/// The ratio at which an algorithm of the other library is not run again; only its best one counts.
 const PEER_SLOW_RATIO: f64 = 3.0;
 
 /// An algorithm this many times over that ratio is run once.
@@ -191,8 +191,8 @@ where
         Ok(())
     }
 
-    /// The product by each algorithm of ours that a plan may choose and that takes the matrix; the chosen one by an automatic plan,
-    /// which has looked at the columns and may give it other lanes.
+    /// The product by each algorithm of ours that a plan may choose and that takes the matrix; the chosen one by an
+    /// automatic plan, which has looked at the columns and may give it other lanes.
     fn ours<'w>(
         &self,
         algorithms: impl Iterator<Item = &'static Algorithm>,

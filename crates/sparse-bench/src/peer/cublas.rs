@@ -108,7 +108,7 @@ impl Cublas {
         Ok(library)
     }
 
-    /// Its name and version.
+    /// The name and version of the library.
     pub(super) fn name(&self) -> String {
         let Self { version, .. } = self;
         format!("cuBLAS {}.{}.{}", version / 10_000, version / 100 % 100, version % 100)

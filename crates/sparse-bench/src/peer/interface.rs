@@ -9,7 +9,7 @@ use sparse_device::{Device, View};
 
 /// A library that multiplies matrices in the memory of a space. Products that it lacks are left out.
 pub(crate) trait Products<S: Space> {
-    /// Its name and version.
+    /// The name and version of the library.
     fn name(&self) -> String;
 
     /// `y = A·x` by each of its algorithms, its default first.
@@ -35,7 +35,7 @@ pub(crate) trait Products<S: Space> {
 
 /// A library on a device. Operations that it lacks are left out.
 pub(crate) trait Peer: Products<Device> + Sized {
-    /// Its name in the arguments.
+    /// The name of the library in the arguments.
     const ASKED_AS: Option<PeerName>;
 
     /// The library, ready to work in order with `device`.

@@ -26,7 +26,7 @@ pub(super) fn print(now: &[Row], before: &[Row]) {
     }
 }
 
-/// The same contender on the same workload.
+/// The row of this contender and workload in an earlier run.
 fn earlier<'a>(row: &Row, before: &'a [Row]) -> Option<&'a Row> {
     before.iter().find(|other| other.case() == row.case() && other.contender == row.contender)
 }

@@ -141,7 +141,7 @@ struct Description {
     row_lengths: RowLengths,
     #[serde(flatten)]
     structure: Structure,
-    /// None if the matrix is not square.
+    /// `None` if the matrix is not square.
     symmetry: Option<Symmetry>,
     /// Entries of the file that were added to another one of the same coordinate.
     duplicates: usize,

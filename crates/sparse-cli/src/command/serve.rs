@@ -231,8 +231,8 @@ impl Serve {
     }
 }
 
-/// Logs variables of the environment that look like settings and are none. They are no error: Kubernetes sets some for a
-/// service that is called `nnz-serve`.
+/// Logs variables of the environment that look like settings and are none. They are no error: Kubernetes sets some for
+/// a service that is called `nnz-serve`.
 fn warn_of_unknown_variables() {
     let command = Serve::augment_args(clap::Command::new("serve"));
     let known: Vec<_> = command.get_arguments().filter_map(clap::Arg::get_env).collect();

@@ -95,7 +95,7 @@ struct Report {
     products: usize,
     /// The time of the chosen algorithms over the fastest's, for matrices that thresholds were fitted to.
     fitted: Change,
-    /// The same for the judging matrices.
+    /// The change on the judging matrices.
     judged: Change,
     /// The thresholds that have changed.
     thresholds: Vec<Threshold>,

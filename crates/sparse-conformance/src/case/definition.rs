@@ -21,7 +21,7 @@ type Source = dyn Fn() -> Result<Triplets> + Send + Sync;
 
 /// A matrix and its operands.
 pub struct Case {
-    /// Its name; a rule's case starts with the rule's id.
+    /// The name of the case; that of a rule's case starts with the rule's id.
     pub name: String,
     /// The first tier that runs it.
     pub tier: Tier,

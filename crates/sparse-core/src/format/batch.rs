@@ -38,8 +38,8 @@ impl<S: Space, I: Index, O: Index> BatchPattern<S, I, O> {
 
 /// A batch of compressed matrices of one shape, back to back in one allocation.
 ///
-/// Member `k` owns the entries `member_ptr[k]..member_ptr[k + 1]`, and its `major + 1` offsets, which start at 0, are at
-/// `k·(major + 1)`. So each member is a matrix of its own, borrowed without a copy, and only a member's nnz must fit
+/// Member `k` owns the entries `member_ptr[k]..member_ptr[k + 1]`, and its `major + 1` offsets, which start at 0, are
+/// at `k·(major + 1)`. So each member is a matrix of its own, borrowed without a copy, and only a member's nnz must fit
 /// `O`.
 ///
 /// As a [`SparseFormat`] a batch is the block-diagonal matrix of its members: `y = A·x` multiplies member `k` with part

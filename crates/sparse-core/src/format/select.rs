@@ -269,7 +269,7 @@ pub enum Places<'a> {
     Sorted {
         /// The list.
         list: &'a [usize],
-        /// Its places.
+        /// The positions in the list, ordered by the index there.
         places: Vec<usize>,
     },
 }

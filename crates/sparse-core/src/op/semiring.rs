@@ -8,8 +8,8 @@
 //! B is dense ([`SemiringProducts::semiring_spmm`]) or sparse ([`SemiringProducts::semiring_spgemm`]).
 //!
 //! The operation calls the user's code for each entry, so only backends in the host's memory have it: the serial
-//! reference and the CPU, for CSR. It is compiled in the calling program, for the types of the call. Entries of A may be
-//! of any type, too, such as elements of a finite field ([`SemiringProducts::semiring_spmm_with`]).
+//! reference and the CPU, for CSR. It is compiled in the calling program, for the types of the call. Entries of A may
+//! be of any type, too, such as elements of a finite field ([`SemiringProducts::semiring_spmm_with`]).
 
 use super::semiring_spgemm::{PatternElements, PatternValues, ProductRows, SemiringSpgemm};
 use crate::backend::Backend;
@@ -316,8 +316,8 @@ pub trait SemiringProducts: Backend<Space = Host> {
         Csr::from_pattern(pattern, values)
     }
 
-    /// `C⟨M⟩ = A·B` over the semiring: its elements at the entries of `mask`, whose values are not read; the zero of the
-    /// semiring where no product arises. The memory is that of the mask.
+    /// `C⟨M⟩ = A·B` over the semiring: its elements at the entries of `mask`, whose values are not read; the zero of
+    /// the semiring where no product arises. The memory is that of the mask.
     ///
     /// ```
     /// use sparse_core::op::{MinPlus, SemiringProducts};

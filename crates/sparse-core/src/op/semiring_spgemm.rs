@@ -1,5 +1,5 @@
-//! `C ← A·B` and `C⟨M⟩ ← A·B` of sparse matrices over a user's semiring, row by row: each product is added to its column
-//! in a hash table of the row.
+//! `C ← A·B` and `C⟨M⟩ ← A·B` of sparse matrices over a user's semiring, row by row: each product is added to its
+//! column in a hash table of the row.
 //!
 //! Memory is twice that of C while the rows that threads computed are joined, and one row's table for each thread.
 
@@ -29,8 +29,8 @@ pub struct SemiringSpgemm<'a, S: Semiring<V>, V, I: Index, O: Index> {
     mask: Option<&'a Arc<CompressedPattern<Host, I, O>>>,
 }
 
-/// Neighbouring rows of a product: the number of entries of each, and their columns and elements. With a mask, which has
-/// the columns already, there are only elements.
+/// Neighbouring rows of a product: the number of entries of each, and their columns and elements. With a mask, which
+/// has the columns already, there are only elements.
 #[derive(Debug)]
 pub struct ProductRows<E, I> {
     rows: Range<usize>,

@@ -78,13 +78,13 @@ impl Triangular {
         Self { triangle: Triangle::Upper, ..Self::lower() }
     }
 
-    /// The same with ones on the diagonal.
+    /// The system with ones on the diagonal.
     #[must_use]
     pub const fn unit_diagonal(self) -> Self {
         Self { diagonal: Diagonal::Unit, ..self }
     }
 
-    /// The same with op(A) in place of A.
+    /// The system with op(A) in place of A.
     #[must_use]
     pub const fn with_op(self, op: Op) -> Self {
         Self { op, ..self }

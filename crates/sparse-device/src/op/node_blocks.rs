@@ -17,14 +17,14 @@ const ENTRIES_OF_LANE: usize = 8;
 /// The most unknowns of a node: `MOST_UNKNOWNS` of the kernels.
 const MOST_UNKNOWNS: usize = 6;
 
-/// Numbers of unknowns, from 2 to [`MOST_UNKNOWNS`].
+/// A set of numbers of unknowns per node, from 2 to [`MOST_UNKNOWNS`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Unknowns {
     bits: u32,
 }
 
 impl Unknowns {
-    /// Those whose blocks such a matrix may have.
+    /// The numbers whose blocks a matrix of this shape and number of entries may have.
     pub(super) fn possible(a: RawCompressed<'_>) -> Self {
         Self::dividing(a.rows, a.cols, a.nnz())
     }
@@ -36,7 +36,7 @@ impl Unknowns {
         Self { bits: numbers.map(|n| 1 << n).sum() }
     }
 
-    /// Those that are in both.
+    /// The numbers that are in both sets.
     pub(super) fn and(self, other: Self) -> Self {
         Self { bits: self.bits & other.bits }
     }
@@ -53,7 +53,8 @@ impl Device {
         self.unknowns_of_nodes(a, Unknowns::possible(a)).map(Unknowns::largest)
     }
 
-    /// Those of these `unknowns` for which all entries are in square blocks. Reads the columns, unless there are none.
+    /// The numbers among `unknowns` for which all entries are in square blocks. Reads the columns, unless there are
+    /// none.
     pub(super) fn unknowns_of_nodes(&self, a: RawCompressed<'_>, unknowns: Unknowns) -> Result<Unknowns> {
         if unknowns.bits == 0 {
             return Ok(unknowns);

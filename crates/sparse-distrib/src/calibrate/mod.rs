@@ -46,7 +46,7 @@ const ENTRIES: Kind = Kind { magic: *b"nnzrate6", extension: "rates" };
 pub struct Target<'a, B> {
     /// The backend of one of them.
     pub backend: &'a B,
-    /// Their number.
+    /// The number of devices.
     pub devices: usize,
     /// The version of their driver: rates of another version are measured again.
     pub driver: &'a str,

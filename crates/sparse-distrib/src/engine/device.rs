@@ -43,13 +43,13 @@ struct State<T: Scalar, I: Index, O: Index> {
 
 /// Matrices of one shape, in a form that a worker takes.
 enum Input<'s, T: Scalar, I: Index, O: Index> {
-    /// Their elements, which the device compresses.
+    /// Dense elements, which the device compresses.
     Dense(DenseBatchView<'s, T>),
-    /// Their elements in the device's own memory.
+    /// Dense elements in the device's own memory.
     OnDevice(DeviceMatrices<'s>),
-    /// Their entries, which the host has found.
+    /// Entries that the host has found.
     Compressed(BatchCsr<T, Host, I, O>),
-    /// Their entries in planes of messages, from which the device computes arrays.
+    /// Entries in planes of messages, from which the device computes arrays.
     Packed(Cow<'s, PackedBatch<T, I>>),
 }
 

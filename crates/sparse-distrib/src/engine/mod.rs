@@ -9,8 +9,9 @@
 //! | [`report`] | progress, and what a run did |
 //! | [`handle`] | the compressed matrices, wherever they are |
 //!
-//! Matrices of one shape are grouped into chunks of up to 64 MiB. A matrix that fits no device's memory is cut into blocks
-//! of rows (CSR) or columns (CSC); with a [`Partition`], all matrices are cut. Parts go to devices as matrices do.
+//! Matrices of one shape are grouped into chunks of up to 64 MiB. A matrix that fits no device's memory is cut into
+//! blocks of rows (CSR) or columns (CSC); with a [`Partition`], all matrices are cut. Parts go to devices as matrices
+//! do.
 //!
 //! Each device has two kinds of threads: fillers write chunks from the source to slots, which are buffers in the host's
 //! memory, and streams have the device compress the slots.

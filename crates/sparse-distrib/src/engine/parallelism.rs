@@ -38,7 +38,7 @@ pub enum Parallelism {
 }
 
 impl Parallelism {
-    /// All of them, the default first.
+    /// All kinds of parallelism, the default first.
     pub const ALL: [Self; 3] = [Self::Batch, Self::InterTask, Self::IntraTask];
 
     /// The name in options and reports.

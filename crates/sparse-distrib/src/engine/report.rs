@@ -81,7 +81,7 @@ impl DeviceReport {
 /// Matrices that are not compressed.
 #[derive(Debug)]
 pub struct Unfinished {
-    /// Their positions in the source.
+    /// The positions of the matrices in the source.
     pub items: Vec<usize>,
     /// The reason.
     pub cause: Cause,

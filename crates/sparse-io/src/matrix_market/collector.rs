@@ -34,7 +34,7 @@ pub(super) struct Collector<T: Scalar, I: Index> {
 /// The lines that have been read.
 #[derive(Debug)]
 enum Progress<T: Scalar, I: Index> {
-    /// Those of coordinates, in blocks that threads parse, and arrays that further blocks may use.
+    /// Entries as coordinates, in blocks that threads parse, and arrays that further blocks may use.
     Coordinate {
         tally: Tally,
         blocks: Blocks<Block<T, I>, Parsed<T, I>>,

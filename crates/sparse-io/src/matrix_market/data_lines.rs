@@ -49,9 +49,9 @@ impl Stop {
 enum State {
     /// At the start of the line, or among its leading blanks.
     Start,
-    /// In a comment.
+    /// Inside a comment.
     Comment,
-    /// In a data line.
+    /// Inside a data line.
     Data,
 }
 

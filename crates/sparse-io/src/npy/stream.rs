@@ -60,9 +60,9 @@ fn too_long(header: &Header, claimed: usize) -> sparse_core::Error {
 /// The elements of an array.
 #[derive(Debug)]
 pub(crate) enum Elements {
-    /// Of any shape.
+    /// Values of any shape.
     Values(NpyArray),
-    /// Of one dimension.
+    /// Indices of one dimension.
     Indices(AnyIndices),
 }
 

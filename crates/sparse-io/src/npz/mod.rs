@@ -130,8 +130,8 @@ pub(crate) fn rounded_integers(bytes: &[u8], dtype: DType) -> Result<Option<Roun
     Ok(archive.values()?.integers_rounded_by(dtype))
 }
 
-/// Rows, columns and entries of the matrix in a file, of a batch those of the block-diagonal one, of blocks and diagonals
-/// all elements.
+/// Rows, columns and entries of the matrix in a file, of a batch those of the block-diagonal one, of blocks and
+/// diagonals all elements.
 pub(crate) fn claim(bytes: &[u8]) -> Result<(usize, usize, usize), String> {
     let mut archive = Archive::open(bytes)?;
     if batch::format_in(&mut archive)?.is_some() {

@@ -19,9 +19,11 @@ impl Matrix {
     /// ```
     /// # use nnz::prelude::*;
     /// let device = Device::host()?;
-    /// let p = Matrix::from_typed(&device, Csr::<f64>::new(4, 2, vec![0, 1, 2, 3, 4], vec![0, 0, 1, 1], vec![1.0; 4])?)?;
+    /// let p = Csr::<f64>::new(4, 2, vec![0, 1, 2, 3, 4], vec![0, 0, 1, 1], vec![1.0; 4])?;
+    /// let p = Matrix::from_typed(&device, p)?;
     /// let r = p.transpose()?.to_format(Format::Csr)?;
-    /// let entries = (0..4_usize).flat_map(|i| (0..4_usize).map(move |j| (i, j, [2.0, -1.0, 0.0, 0.0][j.abs_diff(i)])));
+    /// let element = |i: usize, j: usize| [2.0, -1.0, 0.0, 0.0][j.abs_diff(i)];
+    /// let entries = (0..4).flat_map(|i| (0..4).map(move |j| (i, j, element(i, j))));
     /// let a = Matrix::from_typed(&device, Csr::<f64>::from_triplets(4, 4, entries)?)?;
     /// let coarse = a.galerkin(&r, &p)?;
     /// assert_eq!(coarse.to_dense()?.values().to_vec::<f64>()?, [2.0, -1.0, -1.0, 2.0]);

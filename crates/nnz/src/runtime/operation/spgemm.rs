@@ -10,8 +10,8 @@ const OP: &str = "spgemm";
 
 /// Products of two sparse matrices.
 impl Matrix {
-    /// `A·B`: CSR of two in CSR, CSC of two in CSC. Indices have 64 bits where those of one do. `&a * &b` is the same of
-    /// any two formats of one matrix, which it converts.
+    /// `A·B`: CSR of two in CSR, CSC of two in CSC. Indices have 64 bits where those of one do. `&a * &b` is the same
+    /// of any two formats of one matrix, which it converts.
     ///
     /// The product is sorted, and has an entry wherever an entry of A meets one of B: sums of zero stay as explicit
     /// zeros, which [`prune`](Self::prune) removes. For several products of the same patterns make a

@@ -82,16 +82,16 @@ pub struct Tuned {
     pub thresholds: Thresholds,
     /// Time of the chosen algorithm over that of the fastest, for products with the fitting matrices.
     pub fitted: TunedChange,
-    /// The same for products with the judging matrices.
+    /// The change for products with the judging matrices.
     pub judged: TunedChange,
 }
 
 /// The time of the chosen algorithms over that of the fastest, a geometric mean, before and after tuning.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TunedChange {
-    /// With the thresholds that the device had.
+    /// The ratio with the thresholds that the device had.
     pub before: f64,
-    /// With the best thresholds found.
+    /// The ratio with the best thresholds found.
     pub after: f64,
 }
 

@@ -49,9 +49,9 @@ impl Matrix {
 
     /// Replaces the factors of another matrix with this pattern, which [`factorize`](Self::factorize) has made.
     ///
-    /// Patterns are compared as CSC, with rows in order and without duplicates: equal ones fit, of any format. LU replaces
-    /// Cholesky's factorization of values that are no longer Hermitian positive definite. After an error the old factors
-    /// remain.
+    /// Patterns are compared as CSC, with rows in order and without duplicates: equal ones fit, of any format. LU
+    /// replaces Cholesky's factorization of values that are no longer Hermitian positive definite. After an error the
+    /// old factors remain.
     ///
     /// # Errors
     /// [`PlanMismatch`](Error::PlanMismatch) for factors of another pattern; else as [`factorize`](Self::factorize).

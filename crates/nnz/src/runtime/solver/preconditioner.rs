@@ -37,7 +37,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 #[derive(Clone)]
 pub struct Preconditioner {
     by: PreconditionerKind,
-    /// Those of the matrix.
+    /// The properties of the matrix.
     properties: Properties,
     device: Device,
     inner: Arc<dyn AnyShared>,
@@ -100,8 +100,8 @@ impl Preconditioner {
 
     /// Takes the values of another matrix with an equal pattern, in all clones and for all solvers.
     ///
-    /// Incomplete factors are computed without another analysis; the diagonal and its blocks are read from any matrix of
-    /// the same format, shape and number of entries. After an error the old values remain. A solver that
+    /// Incomplete factors are computed without another analysis; the diagonal and its blocks are read from any matrix
+    /// of the same format, shape and number of entries. After an error the old values remain. A solver that
     /// was made with it takes the values of the matrix itself by [`Solver::update`](crate::Solver::update).
     ///
     /// ```

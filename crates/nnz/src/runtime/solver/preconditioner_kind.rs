@@ -20,7 +20,7 @@ use std::str::FromStr;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum PreconditionerKind {
-    /// None.
+    /// No preconditioner.
     #[default]
     None,
     /// [`Jacobi`]: the diagonal of A.

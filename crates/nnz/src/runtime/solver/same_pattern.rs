@@ -10,8 +10,8 @@ use sparse_core::{Coo, Csc, Csr, Error, Host, Result};
 /// The operation that errors name.
 const UPDATE: &str = "update";
 
-/// A matrix of the values of `a` that takes the place of `before`, the matrix of `made`: `a` itself, or its values in the
-/// pattern of `before`, so that plans stay, if `a` has another pattern that is equal.
+/// A matrix of the values of `a` that takes the place of `before`, the matrix of `made`: `a` itself, or its values in
+/// the pattern of `before`, so that plans stay, if `a` has another pattern that is equal.
 pub(in crate::runtime) fn in_pattern_of(made: &'static str, before: &Matrix, a: &Matrix) -> Result<Matrix> {
     check_type(made, (before.device(), &before.properties), a)?;
     if !has_shape_of(&before.properties, a) {

@@ -216,8 +216,8 @@ impl Solver {
         self.0.solve_fixed(b, x, iterations)
     }
 
-    /// Takes the values of another matrix with an equal pattern, as in the steps of Newton's method or of an integration
-    /// in time: plans and workspace stay.
+    /// Takes the values of another matrix with an equal pattern, as in the steps of Newton's method or of an
+    /// integration in time: plans and workspace stay.
     ///
     /// A preconditioner of the [options](SolveOptions::preconditioner) is computed anew; one of
     /// [`solver_with`](Matrix::solver_with) stays as it is until its owner [updates](Preconditioner::update) it.
@@ -226,8 +226,8 @@ impl Solver {
     /// that of the matrix before.
     ///
     /// [`Matrix::with_values`], [`scaled`](Matrix::scaled) and [`map_values`](Matrix::map_values) give a matrix that
-    /// shares the pattern. One that was assembled anew is compared with the matrix before, on the host, for CSR, CSC and
-    /// COO; its values are copied to that pattern.
+    /// shares the pattern. One that was assembled anew is compared with the matrix before, on the host, for CSR, CSC
+    /// and COO; its values are copied to that pattern.
     ///
     /// ```
     /// use nnz::{Method, PreconditionerKind, SolveOptions, prelude::*};

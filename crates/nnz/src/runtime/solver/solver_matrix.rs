@@ -21,7 +21,7 @@ use std::marker::PhantomData;
 #[derive(Debug)]
 pub(in crate::runtime) struct Operator<T, S> {
     pub(in crate::runtime) matrix: Matrix,
-    /// That of the matrix for which the solver's plan was made.
+    /// The pattern for which the solver's plan was made.
     pattern: PatternId,
     types: PhantomData<fn() -> (T, S)>,
 }

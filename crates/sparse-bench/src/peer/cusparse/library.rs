@@ -69,7 +69,7 @@ impl Cusparse {
         self.device.zeros(bytes)
     }
 
-    /// Its name and version, and those of cuBLAS.
+    /// The names and versions of cuSPARSE and cuBLAS.
     pub(super) fn version(&self) -> String {
         let Self { version, .. } = self;
         let blas = self.blas.as_ref().map_or("no cuBLAS".into(), Cublas::name);

@@ -25,7 +25,7 @@ pub(super) enum Format {
 }
 
 impl Format {
-    /// Its name in the records.
+    /// The name of the format in records.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Csr => "cusparse:csr",

@@ -18,7 +18,7 @@ const PATIENCE: c_int = 1;
 /// The library. It is never unloaded, since its threads stay.
 pub(crate) struct Mkl {
     pub(super) library: &'static Library,
-    /// Its name and version.
+    /// The name and version of the library.
     pub(super) name: String,
 }
 
@@ -46,7 +46,7 @@ impl Mkl {
         Ok(mkl)
     }
 
-    /// Its name and version, asked of the library.
+    /// The name and version that the library reports.
     fn version(&self) -> Result<String> {
         let mut text = [0; 200];
         // SAFETY: the call writes a string of at most as many bytes as there are.

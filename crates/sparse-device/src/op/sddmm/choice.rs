@@ -18,9 +18,9 @@ const SLICE: usize = 512;
 /// does not fit the cache: slices of 512 bytes take 1.03 to 1.2 of the time on stencils and bands.
 pub(super) const ALIGNED_SLICE: usize = 1024;
 
-/// The same where columns of a row are far from each other: the widest slice whose part of V fits the cache. Measured
-/// on an H200, f32, 256 columns: 0.74 to 0.82 of the time with rows of 30 to 300 random columns and a power law, 1 with
-/// rows of 8 in 10⁶ columns, where no slice fits the cache.
+/// Bytes of a slice where the columns of a row are far from each other, by the widest slice whose part of V fits the
+/// cache. Measured on an H200, f32, 256 columns: 0.74 to 0.82 of the time with rows of 30 to 300 random columns and a
+/// power law, 1 with rows of 8 in 10⁶ columns, where no slice fits the cache.
 const FAR_SLICES: [usize; 3] = [ALIGNED_SLICE, 512, 256];
 
 /// True if rows of `inner` elements have whole words, and `least` bytes at least.

@@ -1,34 +1,40 @@
-//! `C ← A·B`: first the pattern of C, which is the plan, then its values.
+//! `C ← A·B` of sparse matrices. The plan finds the pattern of C, a run computes its values.
 //!
-//! Rows are divided into bins by their sizes: by products to find their columns, by entries to sum their values. A team
-//! of work-items has a row; those of a bin have as many lanes as its rows need.
+//! # The pattern
+//!
+//! A team of lanes takes a row of C, and teams fit their rows: rows are in bins by their numbers of products. Each bin
+//! finds columns by one of these methods:
 //!
 //! | method | columns of a row | memory |
 //! |---|---|---|
-//! | sort | those of all products, sorted | registers, or a list in local memory |
-//! | window | the bits of all columns from the least to the greatest, window after window | local |
-//! | hash | those of a table, sorted | a table in local memory |
-//! | bitmap | the bits of a window of columns after the other | global |
-//! | split | the bits of all columns, by a work-group for each 1024 entries of A | global |
+//! | sort | the columns of all products, sorted | registers, or a list in local memory |
+//! | window | a bitmap from the least to the greatest column, window after window | local |
+//! | hash | a hash table, sorted at the end | local |
+//! | bitmap | a bitmap of one window of columns after the other | global |
+//! | split | a bitmap of all columns, by a work-group for each 1024 entries of A | global |
+//!
+//! Columns are found once, into memory for as many as there are products, and moved together. Where there is no memory
+//! for so many, they are counted first and found again. A mask replaces this search: it is the pattern of C.
 //!
 //! Where all rows of A have few entries and are like their neighbours, a plan of few calls has no bins: a work-item
 //! merges the rows of B that a row of A names ([`merge`]).
 //!
-//! Columns are found once, into memory for as many as there are products, and moved together; where there is no memory
-//! for so many, they are counted first and found again.
+//! # The values
 //!
-//! A mask is the pattern of C, and its rows are summed alike: products without a column there are left out.
+//! A run searches the column of each product in its row of C. A plan of many runs stores where products belong:
 //!
-//! A run finds the place of each product among the columns of its row of C. A plan of many runs keeps where products
-//! belong. Where rows of B are short, it divides C into chunks of about as many products: it keeps which products are
-//! neighbours in rows of B, and where those of each entry of C are. Else it keeps the place of each product in its row
-//! of C, 8 or 16 bits, for rows whose sums fit in local memory, and chunks for most other rows. Where all entries are in
-//! blocks of the unknowns of two nodes, it lists pairs of these ([`node_blocks`]).
+//! | module | where it is used | what the plan stores |
+//! |---|---|---|
+//! | [`strips`] | rows that repeat | a program for each strip of rows |
+//! | [`node_blocks`] | all entries in blocks of the unknowns of two nodes | pairs of blocks |
+//! | [`chunks`] | short rows of B, and long rows of C | chunks of C, and which of their products each entry adds |
+//! | [`places`] | other rows | the position of each product in its row of C, in 8 or 16 bits |
 //!
-//! The sort of columns finds such places, too, so that plans of few runs have them if it sorts all rows.
+//! The method `sort` finds these positions on its way, so that plans of few runs have them, too, if all rows are
+//! sorted.
 //!
-//! A team goes through the entries of A's row one after the other, so that sums are added in their order. So are those
-//! of chunks, but where the products of an entry are divided between work-items, whose sums are added.
+//! Products are added in the order of A's entries, whatever the method. Only where a chunk divides the products of one
+//! entry among work-items are partial sums added.
 
 mod chunks;
 mod factors;
@@ -136,7 +142,7 @@ algorithms! {
 /// The file of the kernels that count and sort rows before their columns are known.
 const ROWS_FILE: &str = "spgemm_rows";
 
-/// As a number of products or entries that a row must exceed: no row does.
+/// A limit of products or entries that no row exceeds.
 const NO_ROW: usize = i64::MAX as usize;
 
 /// The plan of SpGEMM for two patterns: the pattern of C, and the bins of its rows.

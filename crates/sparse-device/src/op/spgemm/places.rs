@@ -1,5 +1,7 @@
-//! The places of products in their rows of C, which plans of many runs keep, and those of few runs where rows are so short
-//! that the sort of their columns finds them.
+//! Places: the position of each product in its row of C, which a plan stores.
+//!
+//! Plans of many runs search for them; plans of few runs have them where rows are so short that the sort of their
+//! columns finds them on its way. A run reads 1 or 2 bytes a product, and A, B and C.
 
 use super::row_bins::{Bin, RowBins};
 use super::row_sizes::{ProductCounts, RowSizes};
@@ -12,23 +14,23 @@ use crate::{Buffer, Kernel};
 use sparse_core::{Error, Result};
 use std::sync::Arc;
 
-/// Calls from which on a plan keeps places. Measured on an H100: to find them takes as long as they save in 1 to 3 runs
-/// of stencils, a band and uniform rows, and to sort the products of a power law as long as they save in 14.
+/// Calls from which on a plan stores places. Measured on an H100: finding them takes as long as they save in 1 to 3
+/// runs of stencils, a band and uniform rows, and in 14 runs of a power law.
 pub(super) const CALLS: usize = 16;
 
-/// Entries of a row of A up to which the products of the row have places; those of longer rows, which a warp adds while
-/// others have ended, are in chunks. A warp takes about half a microsecond for two entries (H100).
+/// The most entries of a row of A whose products have places. Longer rows are in chunks: a warp would still add them
+/// when others have ended, at about half a microsecond for two entries (H100).
 pub(super) fn most_left(factors: Factors<'_>) -> usize {
     (2 * factors.left.mean_length()).max(2 * LANES)
 }
 
-/// Products of a row up to which rows need no bins, if all are short.
+/// The most products of a row for which rows need no bins.
 pub(super) const FEW_PRODUCTS: usize = 128;
 
-/// Products of a row up to which they have places: those of one warp take no longer than a launch.
+/// The most products of a row that has places: a warp adds as many in the time of a launch.
 pub(super) const MAX_PRODUCTS: usize = 2048;
 
-/// The longest row of C whose places have 8 bits, with those of a warp behind it.
+/// The longest row of C whose places have 8 bits: a warp's lanes count past its end.
 const LONGEST_OF_BYTES: usize = u8::MAX as usize - LANES;
 
 /// Bytes of sums for each lane: the kernels' macro `EACH` counts sums.
@@ -63,13 +65,13 @@ impl Places {
         Teams::new(factors.backend, lanes)
     }
 
-    /// The most entries of rows of C that have places; those of more have chunks.
+    /// The most entries of a row of C that has places; longer rows are in chunks.
     pub(super) fn limits(factors: Factors<'_>, teams: Teams) -> Limits {
         let each = BYTES_PER_LANE / factors.left.dtype.accumulator().bytes();
         Limits { short: each * teams.smallest, warp: each * LANES }
     }
 
-    /// Memory for the places of the products of these rows, unless that is much or not there. Rows of B have no column
+    /// Memory for the places of the products of these rows, or `None` if it is scarce. Rows of B have no column
     /// twice, no row has more products than `most`, and none of C more entries than the `longest`.
     pub(super) fn new(
         factors: Factors<'_>,
@@ -92,8 +94,8 @@ impl Places {
         Ok(Some(Self { b_rows, starts: products.starts.clone(), places, sum, sorted_bits: None }))
     }
 
-    /// Memory for places that the sort of columns finds, if sums of all rows fit a warp's memory, and keys have bits for
-    /// the numbers of products.
+    /// Memory for places that the sort of columns finds, if sums of all rows fit a warp's memory, and keys have bits
+    /// for the numbers of products.
     pub(super) fn sorted(factors: Factors<'_>, products: &ProductCounts) -> Result<Option<Self>> {
         let most = products.most;
         let limit = Self::limits(factors, Self::teams(factors)).warp;

@@ -14,13 +14,13 @@ use std::ops::Range;
 /// Bits of the number of a bin.
 const BITS: u32 = 3;
 
-/// Rows up to which a single work-group sorts them: more launches would take longer.
+/// The most rows that a single work-group sorts: more launches would take longer.
 const FEW_ROWS: usize = 2048;
 
 /// The rows in order of their bins, and within a bin in the order of the matrix.
 #[derive(Debug)]
 pub(super) struct RowBins {
-    /// The rows at all places; without it, row i is at place i.
+    /// The row at each position; without it, row i is at position i.
     order: Option<Positions>,
     bins: Vec<Bin>,
 }
@@ -30,7 +30,7 @@ pub(super) struct RowBins {
 pub(super) struct Bin {
     /// The number of the bin, from 1 on.
     pub(super) number: usize,
-    /// Places in the order of rows.
+    /// Positions in the order of rows.
     pub(super) rows: Range<usize>,
 }
 
@@ -45,8 +45,8 @@ impl RowBins {
         Self { order: None, bins: vec![Bin { number: 1, rows: 0..rows }] }
     }
 
-    /// The rows in bins 1 to `count`, and the last of the starts of rows. Bins without rows, and rows in bin 0, are left
-    /// out. `bins` writes the bin of each row.
+    /// The rows in bins 1 to `count`, and the last of the starts of rows. Bins without rows, and rows in bin 0, are
+    /// left out. `bins` writes the bin of each row.
     pub(super) fn sorted(
         factors: Factors<'_>,
         count: usize,
@@ -114,12 +114,12 @@ impl RowBins {
 }
 
 impl<'a> Launch<'a> {
-    /// A range of places in the order of rows.
+    /// A range of positions in the order of rows.
     pub(super) fn range(self, places: &Range<usize>) -> Self {
         self.size(places.start).size(places.end)
     }
 
-    /// The order that bins are places in.
+    /// The order in which bins are ranges.
     pub(super) fn order(self, bins: &'a RowBins) -> Self {
         self.positions_or_null(bins.order.as_ref())
     }

@@ -1,10 +1,11 @@
-//! Strips of rows whose patterns are shifted copies of each other, which plans of many runs add by one program.
+//! Strips: rows whose patterns are shifted copies of each other, which one stored program adds.
 //!
-//! In the matrices of stencils, bands, blocks of unknowns and grids of half the extent, rows repeat: a few
-//! neighbours, as one long row, have the columns of as many rows before, each plus the same. Neighbours among such
-//! long rows, whose rows of B repeat, too, are a strip: a work-group copies their values to shared memory, a
-//! work-item has one or two rows, and all rows add the same products. A run reads A, C and the rows of B of each
-//! strip once, and 4 or 8 bytes for each product of a strip's first row.
+//! In stencils, bands, blocks of unknowns and grids of half the extent, rows repeat: a group of neighbouring rows has
+//! the columns of the group before, each moved by the same distance. Neighbouring groups, whose rows of B repeat as
+//! well, are a strip. A work-group copies the values of a strip to shared memory, a work-item takes one or two rows,
+//! and all rows add the same products.
+//!
+//! A run reads A, C and the rows of B of each strip once, and 4 or 8 bytes for each product of a strip's first row.
 
 use super::chunks;
 use super::row_sizes::{ProductCounts, RowSizes};
@@ -23,23 +24,22 @@ const FILE: &str = "spgemm_strips";
 /// The file of the kernel that a run of the plan runs.
 pub(super) const SUM_FILE: &str = "spgemm_strips_sum";
 
-/// The largest steps from a row to its copy: the kernels' macro `STEPS`.
+/// The largest step from a row to its copy: the kernels' macro `STEPS`.
 const STEPS: usize = 8;
 
-/// Rows whose steps are looked for.
+/// The number of rows sampled for steps.
 const SAMPLES: usize = 1024;
 
-/// The fewest samples that have steps, for strips to be looked for.
+/// The fewest samples with the same steps for which a plan looks for strips.
 const MIN_VOTES: i32 = SAMPLES as i32 / 8;
 
-/// Of the steps of A, the least is taken whose share of the samples is no smaller than so many eighths of the largest
-/// share.
+/// The smallest step of A is taken that has at least this many eighths of the votes of the most frequent step.
 const EIGHTHS: usize = 7;
 
-/// The fewest rows of a strip. A strip takes as long as one of a warp's rows, and places about as long as these (H200).
+/// The fewest rows of a strip: with fewer, `places` takes less time (H200).
 const MIN_ROWS: usize = 8;
 
-/// The most shared memory of a strip: two work-groups have a compute unit.
+/// The most shared memory of a strip in bytes, so that two work-groups share a compute unit.
 const MAX_BYTES: usize = 112 << 10;
 
 /// Pairs of an average number of products of a row, and the most rows of a strip up to it. Measured on an H200: rows of
@@ -102,7 +102,7 @@ pub(super) struct FoundStrips {
     size: usize,
     /// The products of all strips.
     products: usize,
-    /// Those of rows in no strip.
+    /// The sizes of the rows in no strip.
     rest: RowSizes,
     /// Bytes of shared memory for the largest strip.
     shared: usize,

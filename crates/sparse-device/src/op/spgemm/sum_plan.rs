@@ -21,7 +21,7 @@ pub(super) enum StoredProducts {
     Chunks,
     /// The places of the products of short rows, and long rows in chunks.
     Places,
-    /// The programs of strips, and as `Places` for rows that are in none.
+    /// The programs of strips, and for other rows what `Places` stores.
     Strips,
     /// The pairs of blocks that are multiplied.
     Blocks,
@@ -32,7 +32,7 @@ pub(super) enum StoredProducts {
 }
 
 impl StoredProducts {
-    /// `calls` are those of a plan that may choose.
+    /// The products that a plan by this algorithm stores; with `calls`, those of a plan that may choose.
     pub(super) fn new(factors: Factors<'_>, algorithm: SpgemmAlgorithm, calls: Option<usize>) -> Self {
         match (algorithm, calls) {
             _ if !factors.right.order.unique => Self::None,
@@ -219,7 +219,7 @@ pub(super) fn masked_sums(
     known_sums(factors, &lengths.starts, products.as_ref(), c)
 }
 
-/// Plans the sums of a C whose rows have so many `entries` before them, with places if their `products` are known.
+/// Plans the sums of C by the number of `entries` before each row, with places if its `products` are known.
 fn known_sums(
     factors: Factors<'_>,
     entries: &Buffer<i64>,

@@ -4,7 +4,7 @@ use crate::Device;
 use crate::lanes::LANES;
 use sparse_core::Backend;
 
-/// Bytes of local memory for each lane of a team, at most: in `spgemm_values`, columns, sums and waiting lanes for
+/// The most bytes of local memory per lane of a team: in `spgemm_values`, columns, sums and waiting lanes for
 /// entries of C, and two positions.
 const LANE_BYTES: usize = 8 * (8 + 8 + 4) + 2 * 8;
 

@@ -24,14 +24,14 @@ const MAX_EACH: usize = 8;
 /// entries, and 0.95 for 27.
 const MAX_SMALLEST: usize = 16;
 
-/// Entries of a row of A up to which a team of up to a warp has the row.
+/// The most entries of a row of A that a team of up to a warp takes.
 const MAX_LEFT: usize = 1024;
 
-/// Products of a row of B on average, in each slice of a row of C, from which on a work-group takes the row's entries
-/// of A one after the other: on a CPU, and on a GPU.
+/// Average products per row of B and slice of a row of C from which on a work-group takes the row's entries of A one
+/// after the other: on a CPU, and on a GPU.
 const MIN_PART: [usize; 2] = [8, 64];
 
-/// Products of a row up to which rows need no bins, if all are short.
+/// The most products of a row for which rows need no bins.
 const MAX_PRODUCTS: usize = 4096;
 
 /// The entries of C that a work-item has in a slice, by the bytes of a column and a sum: the kernels' `SLICE_EACH`.
@@ -102,11 +102,11 @@ struct BinSums {
 /// A method to sum the products of a bin's rows.
 #[derive(Debug)]
 enum SumMethod {
-    /// A run looks for the column of each product in its row of C.
+    /// A run searches the column of each product in its row of C.
     Columns(Kernel),
-    /// A run looks for it in a slice of the row.
+    /// A run searches it in a slice of the row.
     Slices(Slices, Kernel),
-    /// The plan keeps the place of each product.
+    /// The plan stores the position of each product.
     Places,
 }
 
@@ -115,7 +115,7 @@ enum SumMethod {
 struct Slices {
     /// The number of slices before each row, and of all.
     starts: Buffer<i64>,
-    /// At least as many as there are.
+    /// An upper bound of their number.
     most: usize,
 }
 
@@ -148,7 +148,7 @@ pub(super) struct RowCounts<'a> {
 pub(super) struct KnownRows<'a> {
     pub(super) offsets: &'a RawBuffer,
     pub(super) columns: &'a RawBuffer,
-    /// The entries of all.
+    /// The entries of all rows.
     pub(super) count: usize,
     /// True for a mask, whose entries may have no products.
     pub(super) is_mask: bool,
@@ -158,7 +158,7 @@ pub(super) struct KnownRows<'a> {
 pub(super) struct SumBins {
     bins: RowBins,
     teams: Teams,
-    /// The entries of a slice, at most.
+    /// The most entries of a slice.
     slice: usize,
     /// The entries of C, if they came with the bins.
     pub(super) entries: Option<usize>,
@@ -186,7 +186,8 @@ impl SumBins {
     }
 }
 
-/// The rows in bins, but for those of strips, and the entries of C, if they come with these; a slice has `slice` entries.
+/// The rows in bins, but for those of strips, and the entries of C, if they come with these; a slice has `slice`
+/// entries.
 fn row_bins(
     factors: Factors<'_>,
     counts: RowCounts<'_>,
@@ -327,7 +328,7 @@ impl ValueSums {
         }
     }
 
-    /// The algorithm of a plan that stores products; none if it stores nothing of them.
+    /// The algorithm of a plan that stores products; `None` if it stores nothing of them.
     pub(super) fn stored_algorithm(&self) -> Option<SpgemmAlgorithm> {
         match (&self.places, &self.chunks) {
             _ if self.strips.is_some() => Some(SpgemmAlgorithm::Strips),

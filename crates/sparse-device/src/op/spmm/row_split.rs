@@ -190,8 +190,8 @@ impl RowSplit {
         let &PlannedRows { backend, a, op, .. } = rows;
         let defines = a.product_defines(op);
         let slice = slice_columns(rows, columns)?;
-        // On NVIDIA's OpenCL, where a warp is a work-group, two words a lane take 0.93 to 1.6 of the time of one: a warp
-        // waits for the longest of its chunks.
+        // On NVIDIA's OpenCL, where a warp is a work-group, two words a lane take 0.93 to 1.6 of the time of one: a
+        // warp waits for the longest of its chunks.
         let has_halves = !(backend.chunks_share_groups() && SINGLE_WARPS.contains(&columns));
         let are_short = has_halves && are_short(rows)?;
         let (team, least_lanes) = team(a.dtype, slice, are_short, are_many_and_alike(rows)?);

@@ -8,9 +8,10 @@ use crate::{Device, Kernel};
 use sparse_core::Result;
 use std::ops::Range;
 
-/// Columns for which a warp is a work-group, where it is one in other kernels too: a work-group of several ends with the
-/// longest of their chunks. Measured on an H200 by NVIDIA's OpenCL on 21 matrices, several over one: 0.85 with 8 columns,
-/// 1.13 with 32, 0.87 with 128; 0.95 to 1.06 with 32 where rows are alike, 1.4 and 2.2 with 8 and 32 on `graph/arxiv`.
+/// Columns for which a warp is a work-group, where it is one in other kernels too: a work-group of several ends with
+/// the longest of their chunks. Measured on an H200 by NVIDIA's OpenCL on 21 matrices, several over one: 0.85 with 8
+/// columns, 1.13 with 32, 0.87 with 128; 0.95 to 1.06 with 32 where rows are alike, 1.4 and 2.2 with 8 and 32 on
+/// `graph/arxiv`.
 pub(super) const SINGLE_WARPS: Range<usize> = 32..128;
 
 impl Device {

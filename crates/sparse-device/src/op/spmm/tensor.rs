@@ -1,5 +1,5 @@
-//! `C ← alpha·A·B + beta·C` for compressed rows by tensor cores: tiles of 8 rows and 8 columns that have entries, in f16
-//! or in f32 rounded to TF32.
+//! `C ← alpha·A·B + beta·C` for compressed rows by tensor cores: tiles of 8 rows and 8 columns that have entries, in
+//! f16 or in f32 rounded to TF32.
 
 use super::panel_columns::PanelColumns;
 use super::row_product::RowProduct;

@@ -66,9 +66,9 @@ pub(crate) struct SpmmThresholds {
 /// with K = 64 to 256 0.84 to 1.04 from 12 on and 0.94 to 1.7 below.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ShortForBlocks {
-    /// Up to 32 bytes.
+    /// The threshold for rows of B of up to 32 bytes.
     pub(crate) one_sector: usize,
-    /// Up to 128 bytes.
+    /// The threshold for rows of B of up to 128 bytes.
     pub(crate) one_line: usize,
     /// More bytes.
     pub(crate) lines: usize,

@@ -104,8 +104,8 @@ impl RowLengths {
         }
     }
 
-    /// The patterns of many rows that take less time with 16-bit columns than by `algorithm`; `reads_words` if lanes read
-    /// several columns at once.
+    /// The patterns of many rows that take less time with 16-bit columns than by `algorithm`; `reads_words` if lanes
+    /// read several columns at once.
     pub(super) fn patterns_for_deltas(
         self,
         algorithm: RowAlgorithm,

@@ -72,11 +72,11 @@ pub struct CooSums {
 /// The order in which entries are added.
 #[derive(Debug)]
 pub(super) enum Walk {
-    /// One entry after the other.
+    /// One work-item, entry after entry.
     Sequential(Kernel),
-    /// In any order, by atomic additions.
+    /// A work-item per entry, by atomic additions.
     Atomic(Kernel),
-    /// By an interval of entries per warp.
+    /// A warp per interval of entries.
     Segmented(Segments),
 }
 
@@ -121,14 +121,14 @@ fn coo_kernel(backend: &Device, dtype: DType, entry: &'static str, defines: &Def
 }
 
 impl Walk {
-    /// By intervals, for entries in order of their rows.
+    /// The segmented sum of intervals, for entries in the order of their rows.
     pub(super) fn segmented(backend: &Device, a: RawCoo<'_>, op: Op) -> Result<Self> {
         let defines = a.product_defines(op);
         let kernel = coo_kernel(backend, a.dtype, "coo_spmv_segmented", &defines)?;
         Ok(Self::Segmented(Segments::new(backend, a, kernel, &defines)?))
     }
 
-    /// The same in SYCL C++, by sub-groups.
+    /// The segmented sum in SYCL C++, by sub-groups.
     fn segmented_sycl(backend: &Device, a: RawCoo<'_>, op: Op) -> Result<Self> {
         let defines = Defines::default().index(a.row_idx.index_type()).set("BLOCK", backend.inner.block);
         let kernel = backend.kernel_of(a.dtype, WARP_FILE, "coo_spmv_segmented_warp", defines)?;

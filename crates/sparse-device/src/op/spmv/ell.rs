@@ -43,7 +43,7 @@ algorithms! {
 pub enum EllRows {
     /// One work-item per row.
     RowPerThread(Kernel),
-    /// This number of lanes per row.
+    /// Several lanes per row: the number.
     RowPerVector(Kernel, usize),
 }
 

@@ -8,8 +8,8 @@
 //! | very long | a work-group for each slice of 2048 entries |
 //!
 //! The plan lists all rows but the short ones. Only a row in slices costs more than its entries: a partial sum and a
-//! counter for each slice, where `segmented` takes two partial sums for each part and a second launch. It is the fastest
-//! where most rows are short or alike and x is gathered from beyond the L1 cache.
+//! counter for each slice, where `segmented` takes two partial sums for each part and a second launch. It is the
+//! fastest where most rows are short or alike and x is gathered from beyond the L1 cache.
 
 use super::row_deltas::ColumnPattern;
 use super::row_strategy::RowProduct;
@@ -195,9 +195,9 @@ fn product_bytes(a: RawCompressed<'_>) -> usize {
         + a.cols * value_bytes
 }
 
-/// The lanes of each short row, by the average number of entries. Where lengths are not alike, the caller counts at most
-/// 32 entries of each row, so that a few long rows do not raise the average. Measured on an H200 on 16 power laws, nets
-/// and texts, over lanes by the plain average: 0.88 to 1.00.
+/// The lanes of each short row, by the average number of entries. Where lengths are not alike, the caller counts at
+/// most 32 entries of each row, so that a few long rows do not raise the average. Measured on an H200 on 16 power laws,
+/// nets and texts, over lanes by the plain average: 0.88 to 1.00.
 pub(super) fn lanes_for(mean: usize, from: &LanesFrom) -> usize {
     match mean {
         _ if mean >= from.eight_lanes => 8,
@@ -207,9 +207,9 @@ pub(super) fn lanes_for(mean: usize, from: &LanesFrom) -> usize {
     }
 }
 
-/// The lanes of skewed rows of a matrix that exceeds the cache: enough to read a row in one step. Measured on an H200 on
-/// six matrices of 6 to 19 entries, over the lanes for cached matrices: 0.84 to 1.00 in f32 and f64. Four lanes over two
-/// at 7 entries: 0.96, but 1.14 where half of the entries are duplicates and x is near.
+/// The lanes of skewed rows of a matrix that exceeds the cache: enough to read a row in one step. Measured on an H200
+/// on six matrices of 6 to 19 entries, over the lanes for cached matrices: 0.84 to 1.00 in f32 and f64. Four lanes over
+/// two at 7 entries: 0.96, but 1.14 where half of the entries are duplicates and x is near.
 fn from_memory(value_bytes: usize) -> &'static LanesFrom {
     match value_bytes {
         ..8 => &LanesFrom { two_lanes: 4, four_lanes: 8, eight_lanes: 10 },
@@ -229,8 +229,8 @@ fn lanes_of_scattered(mean: usize) -> usize {
 }
 
 /// The most lanes with which all rows run at once, if at least two and rows have 17 entries: rows of scattered columns
-/// that run side by side read the same part of x. Measured with two and eight lanes, f32: 24.0 and 35.4 µs at 48 entries,
-/// 29.3 and 42.4 at 64; with four and eight, f64: 27.8 and 34.6 at 128.
+/// that run side by side read the same part of x. Measured with two and eight lanes, f32: 24.0 and 35.4 µs at 48
+/// entries, 29.3 and 42.4 at 64; with four and eight, f64: 27.8 and 34.6 at 128.
 fn lanes_of_long_scattered(rows: usize, mean: usize, units: usize) -> Option<usize> {
     if mean < 17 { None } else { lanes_at_once(&[8, 4, 2], rows, units) }
 }

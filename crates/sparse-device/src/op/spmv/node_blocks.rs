@@ -17,8 +17,8 @@ use sparse_core::Result;
 /// The file of the kernels of the product.
 const FILE: &str = "csr_spmv_node_blocks";
 
-/// Average blocks per row from which on the algorithm is chosen. Measured on an H200 with one block a row, over a thread
-/// a row with 16-bit columns: 0.8 to 0.9 in f32, 0.8 to 1.5 in f64.
+/// Average blocks per row from which on the algorithm is chosen. Measured on an H200 with one block a row, over a
+/// thread a row with 16-bit columns: 0.8 to 0.9 in f32, 0.8 to 1.5 in f64.
 const FEWEST_BLOCKS: usize = 2;
 
 /// Bytes of the largest block that a lane takes whole: `LARGE` of the kernels.
@@ -88,8 +88,8 @@ impl PlannedRows<'_> {
     }
 }
 
-/// True if entries should be evicted from the cache first. Measured on an H200, over plain loads: 0.77 to 0.95 at 58 to 178 MB in
-/// f64, 0.84 to 1.1 at 57 to 97 MB in f32.
+/// True if entries should be evicted from the cache first. Measured on an H200, over plain loads: 0.77 to 0.95 at 58 to
+/// 178 MB in f64, 0.84 to 1.1 at 57 to 97 MB in f32.
 fn evicts_first(cache_bytes: usize, a: RawCompressed<'_>, unknowns: usize) -> bool {
     let value_bytes = a.values.element_bytes;
     let entries = a.nnz() * value_bytes + a.nnz() / unknowns.pow(2) * a.indices.element_bytes;
@@ -101,7 +101,8 @@ fn evicts_first(cache_bytes: usize, a: RawCompressed<'_>, unknowns: usize) -> bo
 ///
 /// At most as many lanes as blocks, and at least five of eight lanes have a block in each step. Found on an H200 on 18
 /// meshes of two to six unknowns, and on 28 more: half or twice the lanes take 0.8 to 2 of the time. Rows of five to
-/// nine blocks of three unknowns and more have eight lanes: over four, 0.77 to 1.07 on eleven meshes, cold 0.71 to 1.01.
+/// nine blocks of three unknowns and more have eight lanes: over four, 0.77 to 1.07 on eleven meshes, cold 0.71 to
+/// 1.01.
 fn lanes_for(blocks: usize, unknowns: usize, value_bytes: usize) -> (usize, usize) {
     let takes_node = unknowns.pow(2) * value_bytes <= LARGE;
     let most = if takes_node { LANES } else { 8 };

@@ -77,7 +77,7 @@ pub struct ProductPlan<Stored> {
 /// The order in which a product reads the entries.
 #[derive(Debug)]
 pub(super) enum Traversal<Stored> {
-    /// As the format stores them.
+    /// In storage order.
     Stored(Stored),
     /// By the rows of op(A).
     Grouped(Box<Grouped>),

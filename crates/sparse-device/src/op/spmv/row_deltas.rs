@@ -1,7 +1,7 @@
 //! `delta16`: compressed rows with 16-bit columns.
 //!
-//! Each 32 neighbouring rows have a base, or the bases of 16 windows of columns; a column is its distance from the base.
-//! A lane takes a short row, several lanes a longer one. An entry takes 6 bytes in f32 in place of 8.
+//! Each 32 neighbouring rows have a base, or the bases of 16 windows of columns; a column is its distance from the
+//! base. A lane takes a short row, several lanes a longer one. An entry takes 6 bytes in f32 in place of 8.
 
 use super::choice_by_lengths::DeltaPatterns;
 use super::row_strategy::RowProduct;
@@ -19,8 +19,8 @@ const ROWS: usize = LANES;
 /// In matrices of blocks of four rows, 12 do.
 const AGREEING: usize = 11;
 
-/// The windows of 4096 columns that [`ROWS`] rows have where one window of 65536 is not enough, as with far diagonals or
-/// unknowns that are numbered one kind after the other.
+/// The windows of 4096 columns that [`ROWS`] rows have where one window of 65536 is not enough, as with far diagonals
+/// or unknowns that are numbered one kind after the other.
 const WINDOWS: usize = 16;
 
 /// The first rows, whose columns a plan tries to bring into windows before those of all rows, which takes the time of
@@ -70,9 +70,9 @@ struct Groups {
 
 /// The columns of a plan that runs often.
 pub(super) enum Columns {
-    /// As deltas of 16 bits, which pay off.
+    /// 16-bit deltas, which pay off.
     Deltas(RowDeltas),
-    /// As they are.
+    /// The columns of the matrix, with their pattern.
     Plain(ColumnPattern),
 }
 
@@ -83,9 +83,9 @@ pub(super) enum ColumnPattern {
     Scattered,
     /// Beside those of the row before.
     Alike,
-    /// In clusters that are apart from each other; `alike` if they are beside those of the row before, too.
+    /// In clusters that are apart from each other; `alike` if they also are beside those of the row before.
     Clustered { alike: bool },
-    /// None of these, or not looked at.
+    /// Any other pattern, or one that was not read.
     Other,
 }
 

@@ -37,8 +37,8 @@ const LONG_CLUSTERED: usize = 20;
 /// classes of lengths with their own lanes: 0.78 to 0.89.
 const EIGHT_LANES: usize = 41;
 
-/// The most rows per compute unit that have one lane each: each takes a line of 128 bytes of the L1 cache for its values.
-/// Measured on an H200 in f32, over classes of lengths: 0.82 to 0.93 with 1136 to 1515 rows, 1.11 with 1805.
+/// The most rows per compute unit that have one lane each: each takes a line of 128 bytes of the L1 cache for its
+/// values. Measured on an H200 in f32, over classes of lengths: 0.82 to 0.93 with 1136 to 1515 rows, 1.11 with 1805.
 const ROWS_PER_UNIT: usize = 1536;
 
 /// The columns, slice by slice.
@@ -118,8 +118,8 @@ impl PlannedRows<'_> {
 /// The most lanes with which all rows of scattered columns run at once: at least one, two for values of 8 bytes. `None`
 /// from eight lanes on, where rows are few and near columns are taken for scattered ones (1.10 at 58 entries).
 ///
-/// Measured on an H200 on rows of 24 to 128 random columns, over classes of lengths with the best lanes: 0.82 to 0.93 in
-/// f32; 0.86 to 0.96 in f64, 0.99 to 1.1 with one lane.
+/// Measured on an H200 on rows of 24 to 128 random columns, over classes of lengths with the best lanes: 0.82 to 0.93
+/// in f32; 0.86 to 0.96 in f64, 0.99 to 1.1 with one lane.
 fn lanes_of_slices(rows: usize, value_bytes: usize, units: usize) -> Option<usize> {
     let has_lines = value_bytes < 8 && rows <= units * ROWS_PER_UNIT;
     let fewest = if has_lines { 1 } else { 2 };

@@ -31,7 +31,7 @@ pub(super) struct ByLevel {
 enum LevelLaunch {
     /// The rows at these positions, of one level.
     Wide(Range<usize>),
-    /// These levels, all by one work-group.
+    /// Narrow levels, all by one work-group.
     Narrow(Range<usize>),
 }
 
@@ -66,7 +66,7 @@ fn row_levels(backend: &Device, groups: &RowGroups, system: Triangular) -> Resul
     }
 }
 
-/// The same, of rows with these columns: found on the device, if it has the kernel, else on the host.
+/// The levels of rows with these columns, found on the device if it has the kernel, else on the host.
 fn levels<I: Index>(
     backend: &Device,
     groups: &RowGroups,

@@ -1,5 +1,9 @@
-//! `op(A)·X = B` for triangular A: in one launch, whose rows wait for those that they need ([`waiting`]), where the
-//! device promises that work-groups get on while others wait; else level by level ([`by_level`]).
+//! `op(A)·X = B` for triangular A.
+//!
+//! | module | where it is used | launches |
+//! |---|---|---|
+//! | [`waiting`] | the device promises that work-groups get on while others wait (CUDA) | one, whose rows wait for those that they need |
+//! | [`by_level`] | elsewhere | one for each wide level, one for the narrow levels between two wide ones |
 //!
 //! The plan groups the entries of op(A) by rows on the device. It finds the levels on the device where rows can wait,
 //! else on the host. A solve reads the column, the position and the value of each entry, 12 to 24 bytes in f64, and as

@@ -1,7 +1,9 @@
-//! Substitution in one launch, whose rows wait for those that they need. Rows are solved in their own order where all
-//! of them are at work at once, or few need one of those just before them; else level by level. In their own order
-//! entries stay as they are, unless some are of the other triangle; else those of the triangle are brought to the order
-//! in which rows are solved. The device finds the levels by rows that wait likewise, and sorts.
+//! `waiting`: substitution in one launch, whose rows wait for the rows that they need.
+//!
+//! Rows are solved in their own order where all of them run at once, or where few need one of those just before them;
+//! otherwise level by level. In their own order entries stay where they are, unless some are of the other triangle;
+//! otherwise the plan copies the entries of the triangle in the order in which rows are solved. The device finds the
+//! levels by a kernel of rows that wait in the same way, and sorts the rows by them.
 
 use super::{Operands, Substitution, is_lower, is_unit};
 use crate::buffer::RawBuffer;
@@ -17,7 +19,7 @@ use crate::{Buffer, Device, Kernel};
 use sparse_core::op::{Diagonal, Triangular};
 use sparse_core::{Backend, DType, Result};
 
-/// The files of the kernels.
+/// The files of the kernels that solve, that prepare the entries, and that find levels.
 pub(super) const WAITING: &str = "trisolve_waiting";
 const PLACES: &str = "trisolve_places";
 pub(super) const ROW_LEVELS: &str = "trisolve_row_levels";
@@ -25,21 +27,21 @@ pub(super) const ROW_LEVELS: &str = "trisolve_row_levels";
 /// Work-items that a compute unit works on at once.
 const ITEMS_PER_UNIT: usize = 2048;
 
-/// Levels whose rows are at work or waiting. More of them read the words that they wait for too often, fewer leave
-/// units without work. Measured on H100, f32: 8 is best or within 8 % for levels of 3 to 540 work-groups; with all
-/// units full, stencils take 1.2 times as long.
+/// The number of levels whose rows run or wait at once. More levels poll the words that they wait for too often, fewer
+/// leave units without work. Measured on H100, f32: 8 is best or within 8 % for levels of 3 to 540 work-groups; with
+/// all units full, stencils take 1.2 times as long.
 const LEVELS_AT_ONCE: usize = 8;
 
-/// Levels are wide if one has at least this part of the rows that the device works on at once: then the instructions
-/// for all rows count, not the time that one takes.
+/// Levels are wide if one has at least 1/`WIDE` of the rows that run at once: then the instructions of all rows count,
+/// not the latency of one.
 const WIDE: usize = 4;
 
-/// Rows per row that may need one of the 8192 before it in the order in which rows are solved, for rows to be far from
-/// those that they need: then their own order is as good as that of levels. Measured on H200, f32: it takes 0.94 to
+/// Rows are far from those that they need if at most 1/`FAR_PART` of them needs one of the 8192 rows before it: then
+/// their own order is as good as that of levels. Measured on H200, f32: it takes 0.94 to
 /// 1.13 of the time for uniform rows of 3 to 20 entries, citations and shuffled stencils.
 const FAR_PART: usize = 2;
 
-/// Warps for each compute unit that look at rows before they are solved.
+/// Warps per compute unit of the kernel that inspects the rows.
 const WARPS_PER_UNIT: usize = 64;
 
 /// Lanes for a row.
@@ -102,7 +104,7 @@ struct FoundRows {
 }
 
 impl FoundRows {
-    /// Waits for the device twice.
+    /// Inspects the rows, and waits for the device twice.
     ///
     /// # Errors
     /// [`Singular`](sparse_core::Error::Singular) if the diagonal of a row is needed and not stored.
@@ -137,7 +139,7 @@ fn place_defines(groups: &RowGroups) -> Defines {
 
 /// The level of each row of op(A) in the order of substitution: one more than the highest of the rows that it needs.
 pub(super) struct RowLevels {
-    /// Of the first row that is solved, of the second one, and so on.
+    /// The level of each row, in the order in which rows are solved.
     levels: RawBuffer,
     highest: usize,
 }

@@ -22,8 +22,8 @@ use typed_ranks::AnyRanks;
 
 pub use vector::VectorOnDevices;
 
-/// A matrix whose rows are divided among devices by their entries, as [`Matrix::distribute`](crate::runtime::Matrix::distribute)
-/// makes it.
+/// A matrix whose rows are divided among devices by their entries, as
+/// [`Matrix::distribute`](crate::runtime::Matrix::distribute) makes it.
 ///
 /// Vectors are in the host's memory, and each device gets its part of them, or they stay on the devices
 /// ([`VectorOnDevices`]). Devices compute at the same time. Elements that one device needs from another's part travel
@@ -224,8 +224,8 @@ impl MatrixOnDevices {
     /// this matrix, which would wait for the solver to end.
     ///
     /// # Errors
-    /// Those of [`Matrix::solve`](crate::runtime::Matrix::solve) and [`spmv`](Self::spmv); [`Unsupported`](Error::Unsupported)
-    /// for [`Method::EnqueuedCg`].
+    /// Those of [`Matrix::solve`](crate::runtime::Matrix::solve) and [`spmv`](Self::spmv);
+    /// [`Unsupported`](Error::Unsupported) for [`Method::EnqueuedCg`].
     pub fn solve_from(
         &mut self,
         b: &Vector,

@@ -14,8 +14,8 @@ use crate::{Buffer, Device, Kernel};
 use sparse_core::{Backend, Result};
 use std::ops::Range;
 
-/// The part of the largest chunk that is the least worth making. Measured on an H200: an eighth takes 0.92 to 0.96 of the
-/// time of a quarter for 0.05 to 0.3 million products.
+/// The part of the largest chunk that is the least worth making. Measured on an H200: an eighth takes 0.92 to 0.96 of
+/// the time of a quarter for 0.05 to 0.3 million products.
 const SHORTEST: usize = 8;
 
 /// The part of the largest chunk above which the products of an entry are a chunk, however many they are.
@@ -158,7 +158,7 @@ struct ChunkRows<'a> {
     /// The start and the end of the row of B of each entry of A.
     b_rows: RawBuffer,
     bins: &'a RowBins,
-    /// Their places in the order of bins.
+    /// The positions of these rows in the order of bins.
     places: Range<usize>,
     rows: KnownRows<'a>,
 }

@@ -1,9 +1,10 @@
-//! Chunks of C, whose products plans of many runs keep.
+//! Chunks: neighbouring entries of C whose products fit in local memory.
 //!
-//! A chunk has neighbouring entries of C, whose products fit in local memory. A work-group makes these products in the
-//! order of A's entries, so that it reads rows of B in parts, and then adds them in the order of C's entries: all
-//! work-items have as many products, however long rows are. A run reads 2 bytes a product, 8 bytes for each part of a
-//! row of B and for 32 products, and A, B and C. For long rows, and for all rows by the limits below.
+//! A work-group makes the products of a chunk in the order of A's entries, so that it reads rows of B in parts, and
+//! then adds them in the order of C's entries. All work-items have as many products, however long rows are.
+//!
+//! A run reads 2 bytes a product, 8 bytes for each part of a row of B and for 32 products, and A, B and C. Plans of
+//! many runs take chunks for long rows, and for all rows within the limits below.
 
 mod build;
 
@@ -21,7 +22,7 @@ use std::ops::Range;
 /// Bytes of products for each work-item: the kernels' macro `EACH` counts products.
 const BYTES_PER_ITEM: usize = 64;
 
-/// Chunks for each compute unit, at least, where that does not make them short.
+/// The fewest chunks per compute unit, where that does not make them short.
 const CHUNKS_PER_UNIT: usize = 4;
 
 /// Calls from which on all rows are in chunks if rows of B are short or products few, on a GPU. Measured on an H200:
@@ -37,19 +38,20 @@ const ROUNDS: usize = 8;
 /// take 0.5 to 0.84 of the time of places up to 4 entries, 0.9 for 5 and 1.24 for a stencil of 7.
 const SHORT: usize = 4;
 
-/// The mean length up to which they are if some rows of C are long.
+/// The same where some rows of C are long.
 const SHORT_BESIDE_LONG: usize = 16;
 
-/// The mean length up to which they are if products meet.
+/// The same where several products meet in an entry of C ([`MEETING_HALVES`]).
 const SHORT_AND_MEETING: usize = 24;
 
-/// Halves of a product per entry of C, on average, from which on products meet. Measured on an H200, 15 to 104 million
-/// products: chunks take 0.7 to 0.9 of the time of places for meshes, finite elements and blocks of unknowns with 2.4
-/// to 7.3 for each entry of C, and 0.9 to 1.0 for uniform rows, which have one, at six times the time of a plan.
+/// Products per entry of C on average, in halves, from which on products count as meeting. Measured on an H200, 15 to
+/// 104 million products: chunks take 0.7 to 0.9 of the time of places for meshes, finite elements and blocks of
+/// unknowns with 2.4 to 7.3 for each entry of C, and 0.9 to 1.0 for uniform rows, which have one, at six times the time
+/// of a plan.
 const MEETING_HALVES: usize = 3;
 
-/// Rows of B differ in length, so that all rows of C are in chunks if some are, where the entries of A meet rows this
-/// many times as long as the mean row of B.
+/// Rows of B count as skewed where the entries of A name rows this many times as long as the mean row of B. Then all
+/// rows of C are in chunks if some are.
 const SKEWED: usize = 2;
 
 /// True if a plan for `calls` calls should compute all rows in chunks, for a C of `entries` entries.

@@ -57,8 +57,8 @@ pub(in crate::op::spgemm) struct FactorBlocks<'a> {
 }
 
 impl<'a> FactorBlocks<'a> {
-    /// Finds the blocks of these nodes and counts their products, unless rows are too many for 32 bits, or too long. Waits
-    /// for the device.
+    /// Finds the blocks of these nodes and counts their products, unless rows are too many for 32 bits, or too long.
+    /// Waits for the device.
     pub(super) fn find(factors: Factors<'a>, nodes: ProductNodes) -> Result<Option<Self>> {
         let Factors { backend, left, right } = factors;
         if [left.rows, right.rows].into_iter().any(|rows| i32::try_from(rows + 1).is_err()) {

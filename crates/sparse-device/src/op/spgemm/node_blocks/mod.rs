@@ -1,13 +1,18 @@
-//! Products of blocks, for matrices whose nodes have several unknowns each, which plans of many runs list.
+//! Products of blocks, for matrices whose nodes have several unknowns each.
 //!
-//! Where all entries of A and B are in blocks, those of the unknowns of two nodes, so are those of C, and each of its
-//! blocks is a sum of products of two blocks. A work-item has a block of C: for each pair in its list it reads both blocks
-//! and adds their product in registers, so that a pair of 8 bytes stands for 8 to 216 products, and nothing is written but
-//! C. Nodes have 2 to 6 unknowns each, so that blocks are squares, or up to as many.
+//! Where all entries of A and B are in the blocks of the unknowns of two nodes, so are those of C, and each block of C
+//! is a sum of products of two blocks. The plan lists the pairs for each block of C. A work-item takes a block of C,
+//! reads both blocks of each pair, and adds their product in registers. So a pair of 8 bytes stands for 8 to 216
+//! products, and a run writes C alone. Nodes have 2 to 6 unknowns each; they may differ in size.
 //!
-//! Measured on an H200, kernels alone, f32: tetrahedra with three unknowns a point, 68 million products, 66 us in place
-//! of 179 with chunks and places; triangles with two, 16 million, 25 in place of 45. Without the unknowns that boundary
-//! conditions give: 58 million, 58 us in place of 165; 14 million, 22 in place of 41.
+//! Measured on an H200, kernels alone, f32:
+//!
+//! | | products | blocks | chunks and places |
+//! |---|--:|--:|--:|
+//! | tetrahedra, three unknowns a point | 68 million | 66 us | 179 us |
+//! | triangles, two unknowns a point | 16 million | 25 us | 45 us |
+//! | tetrahedra without the unknowns that boundary conditions give | 58 million | 58 us | 165 us |
+//! | triangles without them | 14 million | 22 us | 41 us |
 
 mod factor_blocks;
 mod nodes;
@@ -35,18 +40,18 @@ const WORK_ITEMS: usize = 128;
 /// Bytes of a pair of blocks.
 const PAIR_BYTES: usize = 8;
 
-/// Bytes of a product of blocks while lists are made: two pairs, and keys and positions, each twice.
+/// Bytes of scratch memory per product of blocks while lists are made: two pairs, and keys and positions, each twice.
 const BYTES_PER_PRODUCT: usize = 2 * PAIR_BYTES + 4 * 4;
 
-/// The largest block of sums that a work-item has whole, in bytes: `LARGEST` of the kernel.
+/// The largest block of sums in bytes that one work-item takes whole: `LARGEST` of the kernel.
 const LARGEST: usize = 288;
 
 /// Calls from which on a plan looks for nodes that differ in size.
 const CALLS: usize = 100;
 
-/// The least part, in quarters, of the products of full blocks that nodes that differ in size have: of 2 unknowns, and of
-/// more. Measured on an H200, kernels alone: 61 us in place of 145 with 3 unknowns and 0.74 of the products. By the times
-/// above pairs take as long as chunks with 0.6 of them for 2 unknowns, and 0.3 for 3.
+/// The least part, in quarters, of the products of full blocks that nodes that differ in size have: of 2 unknowns, and
+/// of more. Measured on an H200, kernels alone: 61 us in place of 145 with 3 unknowns and 0.74 of the products. By the
+/// times above pairs take as long as chunks with 0.6 of them for 2 unknowns, and 0.3 for 3.
 const LEAST_QUARTERS: [usize; 2] = [3, 2];
 
 /// The pairs of blocks of A and B for each block of C.
@@ -118,8 +123,8 @@ fn unless_out_of_memory<T>(find: impl FnOnce() -> Result<Option<T>>) -> Result<O
 }
 
 impl NodeBlocks {
-    /// Lists the pairs of these blocks; none if they exceed the limit of scratch memory, do not fit in memory, or are too
-    /// many for 32 bits.
+    /// Lists the pairs of these blocks; none if they exceed the limit of scratch memory, do not fit in memory, or are
+    /// too many for 32 bits.
     pub(super) fn new(
         factors: Factors<'_>,
         blocks: &FactorBlocks<'_>,

@@ -38,8 +38,8 @@ impl ProductNodes {
         Self { unknowns, rows: Nodes(None), inner: Nodes(None), columns: Nodes(None) }
     }
 
-    /// Nodes that differ in size, up to the size that has most rows of B; none if fewer than `least` of these rows are in
-    /// nodes of several, or if matrices are too large. Waits for the device.
+    /// Nodes that differ in size, up to the size that has most rows of B; none if fewer than `least` of these rows are
+    /// in nodes of several, or if matrices are too large. Waits for the device.
     pub(super) fn uneven(factors: Factors<'_>, least: usize) -> Result<Option<Self>> {
         let Factors { backend, left, right } = factors;
         let is_counted = |n: usize| i32::try_from(n + 1).is_ok();

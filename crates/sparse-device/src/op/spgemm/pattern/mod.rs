@@ -93,8 +93,8 @@ impl<'a> PatternSearch<'a> {
         Ok(CountedRows { starts: starts.into(), loose })
     }
 
-    /// The pattern of rows that are counted, with offsets of this type. Waits for the device, unless the `total` of their
-    /// entries is known.
+    /// The pattern of rows that are counted, with offsets of this type. Waits for the device, unless the `total` of
+    /// their entries is known.
     ///
     /// # Errors
     /// [`IndexOverflow`](sparse_core::Error::IndexOverflow) if they do not count the entries.
