@@ -121,11 +121,7 @@ impl Run<'_> {
                     )
                 })
             });
-            let (status, reason) = match verdict {
-                Ok(()) => (Status::Pass, String::new()),
-                Err(Verdict::Unsupported(reason)) => (Status::Unsupported, reason),
-                Err(Verdict::Fail(reason)) => (Status::Fail, reason),
-            };
+            let (status, reason) = status_of(verdict);
             let name = algorithm.map_or("auto", |algorithm| algorithm.name);
             let mut record = self.record(subject, problem.case, name, status, reason);
             if algorithm.is_none_or(|algorithm| algorithm.reproducible) {
@@ -162,6 +158,15 @@ impl Run<'_> {
             reason,
             digest: None,
         }
+    }
+}
+
+/// The status of an examination, with the reason.
+fn status_of(verdict: Result<(), Verdict>) -> (Status, String) {
+    match verdict {
+        Ok(()) => (Status::Pass, String::new()),
+        Err(Verdict::Unsupported(reason)) => (Status::Unsupported, reason),
+        Err(Verdict::Fail(reason)) => (Status::Fail, reason),
     }
 }
 

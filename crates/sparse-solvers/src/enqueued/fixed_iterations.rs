@@ -99,12 +99,7 @@ where
         recorded.end();
         self.recurrence.recorded = recorded;
         launched?;
-        let rho = self.backend.download(&self.recurrence.state.numbers[0])?[0];
-        let ended = match self.recurrence.state.check(&self.backend, rho) {
-            Ok(()) | Err(Halt::Restart) => Outcome::IterationLimit,
-            Err(Halt::Outcome(outcome)) => outcome,
-            Err(Halt::Error(error)) => return Err(error),
-        };
+        let ended = self.ended()?;
         self.true_residual(a, b, SpaceOf::<B>::as_shared::<M::Scalar>(&x))?;
         let residual = to_f64(self.residual_norm()?);
         let norm_b = to_f64(nrm2::<B, M::Scalar>(&self.backend, b)?);
@@ -122,6 +117,16 @@ where
             normal_residual: None,
             estimates: None,
         })
+    }
+
+    /// The outcome of the iterations that were taken, before the residual is known.
+    fn ended(&self) -> Result<Outcome> {
+        let rho = self.backend.download(&self.recurrence.state.numbers[0])?[0];
+        match self.recurrence.state.check(&self.backend, rho) {
+            Ok(()) | Err(Halt::Restart) => Ok(Outcome::IterationLimit),
+            Err(Halt::Outcome(outcome)) => Ok(outcome),
+            Err(Halt::Error(error)) => Err(error),
+        }
     }
 
     /// `r ← b − A·x`.

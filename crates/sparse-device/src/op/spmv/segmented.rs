@@ -61,27 +61,16 @@ impl Segmented {
     /// Computes the starts of rows.
     pub(super) fn new(rows: &PlannedRows<'_>) -> Result<Self> {
         let &PlannedRows { backend, a, op, .. } = rows;
-        let defines = a.product_defines(op);
-        let kernel = |entry| backend.kernel_of(a.dtype, FILE, entry, defines.clone());
+        let kernel = |entry| backend.kernel_of(a.dtype, FILE, entry, a.product_defines(op));
         let (index_bytes, sum_bytes) = (a.indices.element_bytes, a.dtype.accumulator().bytes());
-        let (rows, nnz, offsets) = (a.rows, a.nnz(), a.offsets);
+        let (nnz, offsets) = (a.nnz(), a.offsets);
         let size = STEP * steps_of_part(backend, nnz.div_ceil(STEP).max(1));
         let parts = nnz.div_ceil(size);
-
-        let starts: Buffer<i64> = backend.allocate(rows + 1)?;
-        let count = kernel("csr_spmv_segmented_count")?;
-        backend.launch(&count).size(rows).buffer(offsets).buffer(&starts).items(rows + 1)?;
-        let filled = PrefixSum::series(backend, rows + 1)?.starts_and_sum(backend, &starts)?;
-
-        let (bits, order) = (backend.allocate(nnz.div_ceil(BITS))?, backend.allocate_raw(rows, index_bytes)?);
-        backend.clear(&bits)?;
-        let mark = kernel("csr_spmv_segmented_mark")?;
-        let launch = backend.launch(&mark).size(rows).buffer(offsets).buffer(&starts);
-        launch.buffer(&bits).buffer(&order).items(rows)?;
+        let MarkedRows { starts, filled, bits, order } = MarkedRows::new(rows)?;
 
         let begun = backend.allocate(parts + 1)?;
         let search = kernel("csr_spmv_segmented_begun")?;
-        let launch = backend.launch(&search).size(parts).size(size).size(rows);
+        let launch = backend.launch(&search).size(parts).size(size).size(a.rows);
         launch.buffer(offsets).buffer(&starts).buffer(&begun).items(parts + 1)?;
         let (open_rows, open_ends) = (backend.allocate_raw(parts, index_bytes)?, backend.allocate(parts)?);
         let open = kernel("csr_spmv_segmented_open")?;
@@ -120,6 +109,34 @@ impl RowProduct for Segmented {
         let launch = launch.buffer(&self.open_rows).buffer(&self.open_ends).buffer(&self.order);
         let launch = launch.factor(alpha).factor(beta).view(y).buffer(&self.head).buffer(&self.tail);
         launch.early().warps(self.parts.max(rows - self.filled_rows).div_ceil(LANES))
+    }
+}
+
+/// The rows in order, with a mark at the first entry of each.
+struct MarkedRows {
+    /// For each row, the number of rows with entries before it.
+    starts: Buffer<i64>,
+    /// The number of rows with entries.
+    filled: usize,
+    bits: Buffer<i32>,
+    order: RawBuffer,
+}
+
+impl MarkedRows {
+    fn new(rows: &PlannedRows<'_>) -> Result<Self> {
+        let &PlannedRows { backend, a, op, .. } = rows;
+        let kernel = |entry| backend.kernel_of(a.dtype, FILE, entry, a.product_defines(op));
+        let starts: Buffer<i64> = backend.allocate(a.rows + 1)?;
+        let count = kernel("csr_spmv_segmented_count")?;
+        backend.launch(&count).size(a.rows).buffer(a.offsets).buffer(&starts).items(a.rows + 1)?;
+        let filled = PrefixSum::series(backend, a.rows + 1)?.starts_and_sum(backend, &starts)?;
+
+        let bits = backend.zeros(a.nnz().div_ceil(BITS))?;
+        let order = backend.allocate_raw(a.rows, a.indices.element_bytes)?;
+        let mark = kernel("csr_spmv_segmented_mark")?;
+        let launch = backend.launch(&mark).size(a.rows).buffer(a.offsets).buffer(&starts);
+        launch.buffer(&bits).buffer(&order).items(a.rows)?;
+        Ok(Self { starts, filled, bits, order })
     }
 }
 
