@@ -1,7 +1,7 @@
 //! Operations: a file each, or a folder where there are several algorithms.
 //!
-//! Four modules are no operations: `available_algorithms` has the algorithms that a device offers, `entry_sort` those of
-//! sorts for conversions, `node_blocks` the search for square blocks, and `unpack` the arrays of packed patterns.
+//! Four modules are no operations: `available_algorithms` has the algorithms that a device offers, `entry_sort` those
+//! of sorts for conversions, `node_blocks` the search for square blocks, and `unpack` the arrays of packed patterns.
 
 mod available_algorithms;
 mod convert;

@@ -45,8 +45,9 @@ const SHORT_AND_SCATTERED: usize = 10;
 const WARPS_PER_UNIT: usize = 48;
 
 /// The range for the length of the longest row of a warp, longer ones being cut into slices. Within it, the length is
-/// the number of entries per warp that runs at once, so that no row takes longer than the whole product. Measured with
-/// 14 million entries of a power law, that number over 512: 0.71 (f32), 0.81 (f64); where both are alike, 0.96 to 1.01.
+/// the number of entries per warp that runs at once, so that no row takes longer than the others together. Measured
+/// with 14 million entries of a power law, that number over 512: 0.71 (f32), 0.81 (f64); where both are alike, 0.96 to
+/// 1.01.
 const LONGEST_OF_WARP: std::ops::RangeInclusive<usize> = 512..=4096;
 
 /// The rows that are not short, in classes.

@@ -22,7 +22,7 @@ use sparse_core::{Backend, Result};
 use std::fmt::Debug;
 
 /// The kernels of an algorithm for compressed rows, with their workspace.
-pub(super) trait RowProduct: Debug + Send {
+pub(super) trait RowProduct: Debug + Send + Sync {
     /// Bytes of the workspace on the device.
     fn bytes(&self) -> usize;
 
