@@ -10,9 +10,11 @@
 //! | `primitive/` | code of several operations: partitions, sorts, gathers, sums of products |
 //! | `parallel.rs`, `pool.rs`, `shared_work.rs` | threads: how work is split, the pool, work that idle threads join |
 //! | `simd.rs` | instruction sets, detected at run time |
+//! | `memory.rs` | the memory that the process may have |
 //! | `borrow.rs` | matrices over the caller's arrays, checked by all threads |
 
 mod borrow;
+mod memory;
 mod op;
 mod parallel;
 mod pool;
@@ -22,12 +24,13 @@ mod simd;
 
 pub use simd::Simd;
 
+use memory::available_memory;
 use pool::Pool;
 use sparse_core::backend::{Buf, ViewMutOf, ViewOf};
 use sparse_core::op::AllTypes;
 use sparse_core::reference::Reference;
 use sparse_core::{Backend, Caps, ContextId, Element, Error, Host, Probe, Result};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 /// The host's processor: a pool of threads and the instruction sets available.
 ///
@@ -95,20 +98,6 @@ fn default_threads() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Bytes that processes could be given without swapping when this was first asked, as Linux estimates them; `None` on
-/// other systems. It stays the same, since devices with equal abilities are the same to users.
-fn available_memory() -> Option<u64> {
-    static AVAILABLE: OnceLock<Option<u64>> = OnceLock::new();
-    *AVAILABLE.get_or_init(|| available_in(&std::fs::read_to_string("/proc/meminfo").ok()?))
-}
-
-/// `MemAvailable` of `/proc/meminfo`, which counts in units of 1024 bytes.
-fn available_in(meminfo: &str) -> Option<u64> {
-    let rest = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    let kibibytes: u64 = rest.trim().strip_suffix(" kB")?.parse().ok()?;
-    kibibytes.checked_mul(1024)
-}
-
 fn caps(threads: usize, simd: Simd) -> Caps {
     Caps {
         backend: "cpu",
@@ -166,11 +155,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_available_memory_is_read_from_its_line() {
-        let meminfo = "MemTotal:       65536 kB\nMemFree:          10 kB\nMemAvailable:    2048 kB\n";
-        assert_eq!(available_in(meminfo), Some(2 << 20));
-        assert_eq!(available_in("MemAvailable: 2048 pages"), None);
-        assert_eq!(available_in(""), None);
+    fn the_available_memory_is_that_of_the_probe() {
         let cpu = Cpu::with(1, Simd::detect()).unwrap();
         assert_eq!(cpu.caps().memory_bytes, probe().devices[0].memory_bytes);
         assert!(cpu.caps().memory_bytes.is_some() || !cfg!(target_os = "linux"));

@@ -49,7 +49,7 @@ pub struct Caps {
     /// True if the device is a processor of the host.
     pub is_cpu: bool,
     /// Bytes of memory, if known: of a device all that it has, of the host those that were free when the
-    /// process first asked.
+    /// process first asked, or the limit of its control group.
     pub memory_bytes: Option<u64>,
     /// True if the device computes in double precision.
     pub f64: bool,
