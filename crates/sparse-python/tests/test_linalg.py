@@ -129,6 +129,18 @@ def test_what_faer_does_not_take_is_scipys():
         nnz.linalg.splu(sp.csc_array(np.ones((2, 3))))
 
 
+@pytest.mark.parametrize("solve", [nnz.linalg.spsolve, lambda a, b: nnz.linalg.splu(a).solve(b)])
+@pytest.mark.parametrize("error", [RuntimeError("too late"), RecursionError("too deep")])
+def test_errors_of_handlers_are_not_those_of_singular_matrices(monkeypatch, solve, error):
+    class Interrupted:
+        def of(self, *_):
+            raise error
+
+    monkeypatch.setattr(nnz._factor._native, "Factors", Interrupted())
+    with pytest.raises(type(error), match=f"^{error}$"):
+        solve(sp.csc_array(np.eye(2)), np.ones(2))
+
+
 def test_singular_matrices_are_scipys_errors():
     singular = sp.csc_array(np.array([[1.0, 2], [2, 4]]))
     empty_column = sp.csc_array(np.array([[1.0, 0], [2, 0]]))

@@ -154,9 +154,16 @@ def splu(
         except NotImplementedError:  # of values that are not finite
             A = _columns(A)
         except RuntimeError as error:
+            if not _is_of_singular(error):
+                raise
             # SciPy's words, which programs look for.
             raise RuntimeError(f"Factor is exactly singular: {error}") from None
     return scipy_linalg.splu(A, **given)
+
+
+def _is_of_singular(error: RuntimeError) -> bool:
+    """True for the error of a singular matrix, not for one that a handler of a signal has raised meanwhile."""
+    return type(error) is RuntimeError and "singular" in str(error)
 
 
 def factorized(A: Any) -> Callable[[Any], Any]:
@@ -186,8 +193,8 @@ def spsolve(A: Any, b: Any, permc_spec: str | None = None, use_umfpack: bool = T
 def _solution(A: Any, b: Any) -> Any:
     try:
         return Factors(A).solve(b)
-    except NotImplementedError:  # Python has it among the errors below
-        raise
-    except RuntimeError:
+    except RuntimeError as error:
+        if not _is_of_singular(error):
+            raise
         warnings.warn("Matrix is exactly singular", scipy_linalg.MatrixRankWarning, stacklevel=3)
         return np.full(b.shape, np.nan, np.result_type(A.dtype, b.dtype, np.float32))
