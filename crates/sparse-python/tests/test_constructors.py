@@ -110,24 +110,37 @@ COORDINATES = {
     "fewer rows": lambda data: ((data, (ROWS[:3], COLUMNS)), (4, 5)),
     "two dimensions of data": lambda data: ((data[:, None], (ROWS, COLUMNS)), (4, 5)),
     "wide": lambda data: ((data, (ROWS, COLUMNS)), (4, 2**40)),
+    "int32, wide": lambda data: ((data, (ROWS.astype("i"), COLUMNS.astype("i"))), (4, 2**40)),
+    "int32, out of range": lambda data: ((data, (ROWS.astype("i"), COLUMNS.astype("i"))), (4, 3)),
+    "int32, negative": lambda data: ((data, (ROWS.astype("i"), -COLUMNS.astype("i"))), (4, 5)),
+    "int32, copies": lambda data: ((data, (ROWS.astype("i"), COLUMNS.astype("i"))), (4, 5), None, True),
+    "two types": lambda data: ((data, (ROWS.astype("i"), COLUMNS)), (4, 5)),
+    "short integers": lambda data: ((data, (ROWS.astype("h"), COLUMNS.astype("h"))), (4, 5)),
+    "swapped bytes": lambda data: ((data, (ROWS.astype(">i4"), COLUMNS.astype(">i4"))), (4, 5)),
+    "coordinates with gaps": lambda data: ((data, (np.repeat(ROWS, 2)[::2], np.repeat(COLUMNS, 2)[::2])), (4, 5)),
+    "fewer values": lambda data: ((data[:3], (ROWS, COLUMNS)), (4, 5)),
+    "no rows": lambda data: ((data, (ROWS, COLUMNS)), (0, 5)),
+    "a negative shape": lambda data: ((data, (ROWS, COLUMNS)), (-4, 5)),
+    "a list as shape": lambda data: ((data, (ROWS, COLUMNS)), [4, 5]),
+    "a list of coordinates": lambda data: ((data, [ROWS, COLUMNS]), (4, 5)),
 }
 
 
 @pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")
 @pytest.mark.parametrize("name", COORDINATES)
 @pytest.mark.parametrize("char", "dFi?")
-@pytest.mark.parametrize("format", ["csr", "csc"])
-def test_matrices_of_coordinates_are_scipys(format, char, name):
+@pytest.mark.parametrize("kind", ["csr_array", "csc_array", "csr_matrix", "csc_matrix"])
+def test_matrices_of_coordinates_are_scipys(kind, char, name):
     data = np.array([1, 2, 3, 4, 0]).astype(char)
-    if format == "csc" and name in ("wide", "one dimension"):
+    if kind.startswith("csc") and ("wide" in name or name == "one dimension"):
         return  # SciPy takes the memory of all offsets, or crashes
-    found, expected = (of_coordinates(module, format, COORDINATES[name](data.copy())) for module in (nnz, sp))
+    found, expected = (of_coordinates(module, kind, COORDINATES[name](data.copy())) for module in (nnz, sp))
     assert found == expected
 
 
-def of_coordinates(module, format, arguments):
+def of_coordinates(module, kind, arguments):
     try:
-        made = getattr(module, f"{format}_array")(*arguments)
+        made = getattr(module, kind)(*arguments)
     except Exception as error:
         return type(error), str(error)
     found = {name: (each.tolist(), each.dtype.str) for name, each in vars(made).items() if isinstance(each, np.ndarray)}
@@ -139,6 +152,15 @@ def test_coordinates_are_compressed_here(ours):
     with ours():
         found = nnz.csr_array((theirs.data, theirs.coords), shape=theirs.shape)
     np.testing.assert_array_equal(found.toarray(), theirs.toarray())
+
+
+@pytest.mark.parametrize("index", ["i", "l"])
+def test_coordinates_that_need_no_conversion_are_not_looked_at_by_scipy(monkeypatch, index):
+    row, column = ROWS.astype(index), COLUMNS.astype(index)
+    monkeypatch.setattr(sp.coo_array, "__init__", None)
+    for kind in (nnz.csr_array, nnz.csc_array):
+        made = kind((np.ones(5), (row, column)), shape=(4, 5))
+        assert (made.nnz, made.sum(), made.indices.dtype) == (4, 5, np.dtype(index))
 
 
 def test_classes_with_checks_of_their_own_are_made_by_scipy():
