@@ -320,3 +320,33 @@ def test_products_that_cancel_have_indices_of_scipys_type():
     a, b = (wide(module, "csr", "d") for module in (nnz, sp))
     zeros = [each * 0 for each in (a, b)]
     assert_same_sparse(zeros[0] @ a.T, zeros[1] @ b.T)
+
+
+#: Operations of COO arrays of three dimensions, with another of the same shape.
+OF_MORE_DIMENSIONS = {
+    "sums": lambda a, b: [a + b, a - b, 2 * a, a.sum(axis=0), a.sum(axis=(0, 2))],
+    "products": lambda a, b: [a @ b.transpose((0, 2, 1)), a.multiply(b), a.dot(b.transpose((0, 2, 1)))],
+    "tensor products": lambda a, b: [a.tensordot(b, axes=([2], [2])), a.tensordot(b, axes=([0, 1], [0, 1]))],
+    "extremes": lambda a, b: [a.max(axis=1), a.min(axis=(0, 2)), a.maximum(b)],
+    "shapes": lambda a, b: [a.reshape(2, -1), a.transpose((2, 0, 1)), a.T, a.copy()],
+    "parts": lambda a, b: [a[0], a[..., 1], a[::-1, None]],
+}
+
+
+@pytest.mark.parametrize("name", OF_MORE_DIMENSIONS)
+def test_arrays_of_more_dimensions(name):
+    values = np.random.default_rng(3).integers(-2, 3, (2, 2, 3, 4)).astype("d")
+
+    def run(module: Any) -> Any:
+        try:
+            return OF_MORE_DIMENSIONS[name](*(module.coo_array(each) for each in values))
+        except (AttributeError, NotImplementedError, TypeError, ValueError) as error:  # SciPy 1.15 has some of them
+            return [str(error)]
+
+    found, expected = run(nnz), run(sp)
+    assert_is_ours(found)
+    for ours, theirs in zip(found, expected, strict=True):
+        assert sp.issparse(ours) == sp.issparse(theirs)
+        if sp.issparse(ours):
+            ours, theirs = ours.toarray(), theirs.toarray()
+        np.testing.assert_array_equal(ours, theirs)

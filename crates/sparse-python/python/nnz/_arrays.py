@@ -394,11 +394,30 @@ class csc_array(Csc, sp.csc_array):
 class coo_array(Coo, sp.coo_array):
     """:class:`scipy.sparse.coo_array`, which becomes CSR and CSC on all cores."""
 
-    if hasattr(sp.coo_array, "__getitem__"):  # as of SciPy 1.17
 
-        def __getitem__(self, key: Any) -> Any:
-            # SciPy's result is of its own class.
-            return ours(super().__getitem__(key))
+#: The methods of SciPy's COO arrays, of some versions, whose results of any number of dimensions are of its own class.
+_OF_SCIPYS_COO = (
+    "__getitem__",
+    "_broadcast_to",
+    "_matmul_sparse",
+    "_min_or_max_axis_nd",
+    "_sparse_dot",
+    "_sparse_tensordot",
+    "_sub_sparse",
+)
+
+
+def _with_results_of_ours(method: Any) -> Any:
+    @functools.wraps(method)
+    def call(*arguments: Any, **options: Any) -> Any:
+        return ours(method(*arguments, **options))
+
+    return call
+
+
+for _name in _OF_SCIPYS_COO:
+    if hasattr(sp.coo_array, _name):
+        setattr(coo_array, _name, _with_results_of_ours(getattr(sp.coo_array, _name)))
 
 
 class bsr_array(_Containers, sp.bsr_array):
