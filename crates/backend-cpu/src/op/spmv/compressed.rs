@@ -1,11 +1,11 @@
 //! CSR, CSC and batches of them along the compressed direction.
 
-use super::by_length::ByLength;
+use super::chunked_scatter::{CHUNKED_SCATTER, Chunks, Scatter, WorkSplit, chunk_size};
 use super::members::Members;
 use super::part_sums::PartSums;
-use super::repeated::Repeated;
-use super::scatter::{CHUNKED_SCATTER, Chunks, Scatter, WorkSplit, chunk_size};
-use super::segmented::Segmented;
+use super::repeated_rows::Repeated;
+use super::rows_by_length::ByLength;
+use super::segmented_sums::Segmented;
 use super::shared_columns::SharedColumns;
 use super::thresholds::SpmvThresholds;
 use super::{Needs, Prepared, Product, SpmvFormat, TRANSPOSED_PATTERN};

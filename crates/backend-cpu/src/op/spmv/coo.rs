@@ -1,7 +1,7 @@
 //! COO: entries in chunks where rows are in order, else sorted by rows in the plan.
 
+use super::chunked_scatter::{CHUNKED_SCATTER, Chunks, Scatter, WorkSplit, chunk_size};
 use super::part_sums::PartSums;
-use super::scatter::{CHUNKED_SCATTER, Chunks, Scatter, WorkSplit, chunk_size};
 use super::{Needs, Prepared, Product, SpmvFormat, TRANSPOSED_PATTERN};
 use crate::Cpu;
 use crate::op::SEQUENTIAL;

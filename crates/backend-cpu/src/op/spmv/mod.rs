@@ -7,23 +7,21 @@
 //! |---|---|
 //! | `compressed` | CSR and CSC: the table of algorithms and the choice (`automatic`), whose numbers are in `thresholds`; `row_per_thread` and `merge_path` |
 //! | `coo`, `ell`, `hyb`, `sell` | the other formats, with their algorithms |
-//! | `repeated` | `repeated_rows`; kernels in `repeated_x86`, and for short rows `shifted_x86` and `transposed_…` |
-//! | `shared_columns` | `shared_columns`; kernels in `shared_columns_x86` |
-//! | `by_length` | `rows_by_length` |
-//! | `segmented` | `segmented_sums`; kernels in `segmented_x86` |
-//! | `scatter` | `chunked_scatter` |
-//! | `gathered` | `transposed_pattern`, `sorted_rows` |
+//! | `repeated_rows` | kernels in `repeated_rows_x86`, and for short rows `shifted_x86` and `transposed_x86` |
+//! | `shared_columns` | kernels in `shared_columns_x86` |
+//! | `segmented_sums` | kernels in `segmented_sums_x86` |
+//! | `rows_by_length`, `chunked_scatter` | the algorithms of these names |
+//! | `transposed_pattern` | and `sorted_rows` |
 //! | `row_block`, `long_row` | sums of other rows: 64 neighbouring ones, or a long one |
 //! | `once` | products without a plan, over the caller's arrays |
 //! | `elements_x86`, `lanes_x86`, `masked_x86`, `slab_sums`, `part_sums`, `members` | helpers of several algorithms |
 
-mod by_length;
+mod chunked_scatter;
 mod compressed;
 mod coo;
 #[cfg(target_arch = "x86_64")]
 mod elements_x86;
 mod ell;
-mod gathered;
 mod hyb;
 #[cfg(target_arch = "x86_64")]
 mod lanes_x86;
@@ -35,14 +33,14 @@ mod masked_x86;
 mod members;
 pub(super) mod once;
 mod part_sums;
-mod repeated;
+mod repeated_rows;
 #[cfg(target_arch = "x86_64")]
-mod repeated_x86;
+mod repeated_rows_x86;
 mod row_block;
-mod scatter;
-mod segmented;
+mod rows_by_length;
+mod segmented_sums;
 #[cfg(target_arch = "x86_64")]
-mod segmented_x86;
+mod segmented_sums_x86;
 mod sell;
 mod shared_columns;
 #[cfg(target_arch = "x86_64")]
@@ -51,6 +49,7 @@ mod shared_columns_x86;
 pub(super) mod shifted_x86;
 mod slab_sums;
 mod thresholds;
+mod transposed_pattern;
 #[cfg(target_arch = "x86_64")]
 mod transposed_x86;
 
@@ -59,11 +58,11 @@ use super::plan::fmt_product;
 use crate::Cpu;
 use crate::primitive::entries::Entries;
 use crate::primitive::update::Update;
-use gathered::Gathered;
 use sparse_core::op::{AccOf, Op, SpmvKernel};
 use sparse_core::reference::Reference;
 use sparse_core::{Algorithm, AlgorithmSet, Choice, KernelPlan, PlanOptions, Result, Scalar, SparseFormat};
 use thresholds::SpmvThresholds;
+use transposed_pattern::Gathered;
 
 const TRANSPOSED_PATTERN: Algorithm =
     Algorithm::new("transposed_pattern", "for op(A) across the stored direction")

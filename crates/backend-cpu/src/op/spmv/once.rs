@@ -6,9 +6,9 @@
 //! sums of their own, whatever these take.
 
 use super::Product;
+use super::chunked_scatter::{Chunks, Scatter, chunk_size};
 use super::compressed::{multiply_across, multiply_stored};
 use super::row_block::Entries;
-use super::scatter::{Chunks, Scatter, chunk_size};
 use super::thresholds::SpmvThresholds;
 use crate::Cpu;
 use crate::borrow::Extremes;

@@ -5,7 +5,7 @@
 use super::Product;
 use super::compressed::longest_line;
 use super::members::Members;
-use super::repeated::{chunks_of_rows, has_at_most};
+use super::repeated_rows::{chunks_of_rows, has_at_most};
 #[cfg(target_arch = "x86_64")]
 use super::shared_columns_x86;
 use super::thresholds::SpmvThresholds;

@@ -8,7 +8,7 @@ use super::elements_x86::*;
 use super::lanes_x86::*;
 use super::long_row::{AHEAD, X_AHEAD};
 use super::masked_x86::*;
-use super::segmented::ShortRows;
+use super::segmented_sums::ShortRows;
 use crate::simd::{Simd, fetch_line};
 use std::arch::x86_64::*;
 
@@ -48,7 +48,7 @@ macro_rules! scans {
             ///
             /// # Safety
             /// The processor has the instruction set; columns and values have one length; every column is below the
-            /// length of `x`; no row is longer than `longest`, which [`scanned`](super::super::segmented::scanned)
+            /// length of `x`; no row is longer than `longest`, which [`scanned`](super::super::segmented_sums::scanned)
             /// bounds; there is a vector more of `sums` than rows.
             #[inline]
             #[target_feature(enable = $features)]

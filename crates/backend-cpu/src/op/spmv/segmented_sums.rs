@@ -9,7 +9,7 @@ use super::Product;
 use super::long_row::{Columns, sum_by_loads};
 use super::members::Members;
 #[cfg(target_arch = "x86_64")]
-use super::segmented_x86;
+use super::segmented_sums_x86;
 use super::thresholds::SpmvThresholds;
 use crate::Cpu;
 use crate::primitive::dot::dot;
@@ -310,7 +310,7 @@ impl<T: Scalar, I: Index> ShortRows<'_, T, I> {
                             fetches_x: self.fetches_x,
                         };
                         // SAFETY: the caller's promises.
-                        return unsafe { segmented_x86::$module::sums(&rows, cast_slice_mut(sums)) };
+                        return unsafe { segmented_sums_x86::$module::sums(&rows, cast_slice_mut(sums)) };
                     }
                 };
             }
@@ -346,7 +346,7 @@ unsafe fn expand<S: Isa, T: Scalar>(bits: &[u64], filled: &[T], sums: &mut [T]) 
                 if const { is::<S, T>(Simd::$simd, DType::$dtype) } {
                     let (filled, sums) = (cast_slice(filled), cast_slice_mut(sums));
                     // SAFETY: the caller's promises.
-                    return unsafe { segmented_x86::$module::expand(bits, filled, sums) };
+                    return unsafe { segmented_sums_x86::$module::expand(bits, filled, sums) };
                 }
             };
         }

@@ -257,7 +257,7 @@ impl<T: Scalar, I: Index, O: Index> Vectorize for PartSums<'_, T, I, O> {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: `S` is only run where the processor has it; the runs are those of the rows of a matrix, whose
             // columns are below the length of `x`.
-            if unsafe { super::repeated_x86::sums::<S, T>(runs, rows.start, values, x, y, update) } {
+            if unsafe { super::repeated_rows_x86::sums::<S, T>(runs, rows.start, values, x, y, update) } {
                 continue;
             }
             let mut values = values.iter();

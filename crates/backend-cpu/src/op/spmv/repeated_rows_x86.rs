@@ -1,7 +1,7 @@
 //! Runs of columns of `f32` and `f64` in the registers of AVX2 and AVX-512.
 
 use super::masked_x86::*;
-use super::repeated::{Run, longest_run};
+use super::repeated_rows::{Run, longest_run};
 use super::{shifted_x86, transposed_x86};
 use crate::primitive::update::Update;
 use crate::simd::{Isa, Simd, fetch};
