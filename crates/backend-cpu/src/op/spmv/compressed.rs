@@ -1,6 +1,7 @@
 //! CSR, CSC and batches of them along the compressed direction.
 
 use super::chunked_scatter::{CHUNKED_SCATTER, Chunks, Scatter, WorkSplit, chunk_size};
+use super::long_row::Columns;
 use super::members::Members;
 use super::part_sums::PartSums;
 use super::repeated_rows::Repeated;
@@ -62,7 +63,7 @@ algorithms! {
             "a plan for 32 calls and more, of f32 or f64 with 32-bit columns, with AVX2 or AVX-512: rows have fewer than 32 entries on average, \
              or fewer than 128 and unequal lengths",
         )
-        .preprocessing("parts with equal rows and entries, and a bit for each entry"),
+        .preprocessing("parts with equal rows and entries, and a bit for each entry or the runs of rows of one length"),
         Needs::Own;
 
         ChunkedScatter = CHUNKED_SCATTER, Needs::Own;
@@ -181,7 +182,12 @@ impl<M: Members> SpmvFormat for M {
     unsafe fn multiply(&self, cpu: &Cpu, native: &mut Self::Native, product: Product<'_, Self::Scalar>) {
         match native {
             Native::Split(WorkSplit::Partition(parts)) => {
-                multiply_stored(self, cpu, parts, product, true);
+                let known = if SpmvThresholds::CPU.fetches_entries(self) {
+                    Columns::InRange
+                } else {
+                    Columns::Cached
+                };
+                multiply_stored(self, cpu, parts, product, known);
             }
             Native::Split(WorkSplit::Scatter(scatter)) => multiply_across(self, cpu, scatter, product),
             Native::Repeated(repeated) => repeated.multiply(self, cpu, product),
@@ -233,14 +239,13 @@ fn filled_lines<M: Members>(a: &M, cpu: &Cpu) -> usize {
     (0..a.members()).map(of_member).sum()
 }
 
-/// Multiplies by the lines of each part, whose columns are compared unless they are known to be `in_range`; false if
-/// one is not, after which `y` has no meaning.
+/// Multiplies by the lines of each part; false if a column is out of range, after which `y` has no meaning.
 pub(super) fn multiply_stored<M: Members>(
     a: &M,
     cpu: &Cpu,
     parts: &mut Partition<AccOf<M>>,
     product: Product<'_, M::Scalar>,
-    in_range: bool,
+    known: Columns,
 ) -> bool {
     let Product { x, y, update, op } = product;
     let cols = x.len() / a.members();
@@ -250,7 +255,7 @@ pub(super) fn multiply_stored<M: Members>(
         let Lines { offsets: ends, indices: columns, values } = a.lines(part.member);
         let x = &x[part.member * cols..][..cols];
         let write = |row: usize, sums: &[_]| update.write_all(&mut y[row..], sums);
-        let carry = cpu.simd().run(PartSums { part, ends, columns, values, x, op, in_range, write });
+        let carry = cpu.simd().run(PartSums { part, ends, columns, values, x, op, known, write });
         carry.unwrap_or_else(|| {
             has_fault.store(true, Ordering::Relaxed);
             Carry::default()

@@ -1,6 +1,7 @@
 //! COO: entries in chunks where rows are in order, else sorted by rows in the plan.
 
 use super::chunked_scatter::{CHUNKED_SCATTER, Chunks, Scatter, WorkSplit, chunk_size};
+use super::long_row::Columns;
 use super::part_sums::PartSums;
 use super::{Needs, Prepared, Product, SpmvFormat, TRANSPOSED_PATTERN};
 use crate::Cpu;
@@ -96,7 +97,7 @@ fn multiply_segmented<T: Scalar, I: Index>(
         let ends = Segments(a.row_idx());
         let write = |row: usize, sums: &[_]| update.write_all(&mut y[row..], sums);
         cpu.simd()
-            .run(PartSums { part, ends, columns, values, x, op, in_range: true, write })
+            .run(PartSums { part, ends, columns, values, x, op, known: Columns::InRange, write })
             .unwrap_or_default()
     });
 }

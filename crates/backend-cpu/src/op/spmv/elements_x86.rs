@@ -36,7 +36,7 @@ pub(super) unsafe fn fetch_elements<const N: usize, T>(columns: *const i32, x: &
 /// # Safety
 /// The columns may be read, and are below the length of `x`.
 #[inline(always)]
-unsafe fn quarter_f32s(columns: *const i32, x: *const f32) -> __m128 {
+pub(super) unsafe fn quarter_f32s(columns: *const i32, x: *const f32) -> __m128 {
     // SAFETY: the caller's promises.
     unsafe {
         let ([a, b], [c, d]) = (pair(columns), pair(columns.add(2)));

@@ -1,6 +1,7 @@
 //! HYB: the sums of the overflow, then the ELL part, each row written once.
 
 use super::ell::multiply_ell;
+use super::long_row::Columns;
 use super::part_sums::PartSums;
 use super::{Needs, Prepared, Product, SpmvFormat, TRANSPOSED_PATTERN};
 use crate::Cpu;
@@ -100,7 +101,7 @@ impl<T: Scalar, I: Index> SpmvFormat for Hyb<T, Host, I> {
         parts.run(cpu, sums, &write, &|part, sums| {
             let write = |row: usize, found: &[_]| sums[row..][..found.len()].copy_from_slice(found);
             cpu.simd()
-                .run(PartSums { part, ends, columns, values, x, op, in_range: true, write })
+                .run(PartSums { part, ends, columns, values, x, op, known: Columns::InRange, write })
                 .unwrap_or_default()
         });
         multiply_ell(cpu, self.ell(), product, |rows, sums| overflow.add_to(rows, sums));

@@ -30,6 +30,8 @@ pub(super) enum Columns {
     Any,
     /// They are below the length of `x`.
     InRange,
+    /// They are below it, and the matrix stays in the caches, so that nothing is prefetched.
+    Cached,
     /// They are below it, and columns of later rows follow, whose elements of `x` are prefetched.
     Fetched,
 }
@@ -88,7 +90,7 @@ mod tests {
             let values: Vec<T> = (0..len).map(|k| number(k % 5)).collect();
             let expected: usize =
                 columns.iter().enumerate().map(|(k, &column)| k % 5 * column as usize).sum();
-            for known in [Columns::Any, Columns::InRange, Columns::Fetched] {
+            for known in [Columns::Any, Columns::InRange, Columns::Cached, Columns::Fetched] {
                 let sum = simd.run(Sum { columns: &columns, values: &values, x: &x, known });
                 let expected = Some(T::Acc::from_c64((expected as f64).into()));
                 assert_eq!(sum, expected, "{} {:?} {len} {known:?}", simd.name(), T::DTYPE);

@@ -38,9 +38,10 @@ pub(super) unsafe fn sum<S: Isa, T: Scalar, I: Index>(
                 // SAFETY: the caller's promises; those that have AVX-512 have AVX2, too.
                 let sum = unsafe {
                     match known {
-                        Columns::Any => $module::sum::<false, false>(columns, values, x),
-                        Columns::InRange => $module::sum::<true, false>(columns, values, x),
-                        Columns::Fetched => $module::sum::<true, true>(columns, values, x),
+                        Columns::Any => $module::sum::<false, true, false>(columns, values, x),
+                        Columns::InRange => $module::sum::<true, true, false>(columns, values, x),
+                        Columns::Cached => $module::sum::<true, false, false>(columns, values, x),
+                        Columns::Fetched => $module::sum::<true, true, true>(columns, values, x),
                     }
                 };
                 return Some(sum.map(cast));
@@ -62,14 +63,15 @@ macro_rules! kernel {
             /// The entries of the shortest row.
             pub(super) const SHORTEST: usize = $lanes;
 
-            /// The sum of a row, whose columns are compared unless they are `IN_RANGE`, and with elements of `x`
-            /// prefetched if `FETCHES`. The last vector has entries of the one before, too, which it does not add.
+            /// The sum of a row, whose columns are compared unless they are `IN_RANGE`, with columns and values
+            /// prefetched if it `FETCHES` them, and elements of `x` if it `FETCHES_X`. The last vector has entries of
+            /// the one before, too, which it does not add.
             ///
             /// # Safety
             /// As for [`super::sum`]; the row is not shorter than [`SHORTEST`].
             #[inline(never)]
             #[target_feature(enable = "avx2,fma")]
-            pub(super) unsafe fn sum<const IN_RANGE: bool, const FETCHES: bool>(
+            pub(super) unsafe fn sum<const IN_RANGE: bool, const FETCHES: bool, const FETCHES_X: bool>(
                 columns: &[i32],
                 values: &[$t],
                 x: &[$t],
@@ -80,9 +82,11 @@ macro_rules! kernel {
                     // SAFETY: vectors lie in the row; columns are compared before they are used.
                     unsafe {
                         let (columns, values) = (columns.as_ptr().add(at), values.as_ptr().add(at));
-                        fetch_address(columns.wrapping_add(AHEAD));
-                        fetch_address(values.wrapping_add(AHEAD));
                         if FETCHES {
+                            fetch_address(columns.wrapping_add(AHEAD));
+                            fetch_address(values.wrapping_add(AHEAD));
+                        }
+                        if FETCHES_X {
                             fetch_elements::<$lanes, $t>(columns.add(X_AHEAD.min(last_columns - at)), x);
                         }
                         if !IN_RANGE && !$lie_below(columns, x.len()) {

@@ -9,7 +9,7 @@
 //! | `coo`, `ell`, `hyb`, `sell` | the other formats, with their algorithms |
 //! | `repeated_rows` | kernels in `repeated_rows_x86`, and for short rows `shifted_x86` and `transposed_x86` |
 //! | `shared_columns` | kernels in `shared_columns_x86` |
-//! | `segmented_sums` | kernels in `segmented_sums_x86` |
+//! | `segmented_sums` | rows in `part_rows`, kernels in `segmented_sums_x86` and `equal_rows_x86` |
 //! | `rows_by_length`, `chunked_scatter` | the algorithms of these names |
 //! | `transposed_pattern` | and `sorted_rows` |
 //! | `row_block`, `long_row` | sums of other rows: 64 neighbouring ones, or a long one |
@@ -22,6 +22,8 @@ mod coo;
 #[cfg(target_arch = "x86_64")]
 mod elements_x86;
 mod ell;
+#[cfg(target_arch = "x86_64")]
+mod equal_rows_x86;
 mod hyb;
 #[cfg(target_arch = "x86_64")]
 mod lanes_x86;
@@ -32,6 +34,7 @@ mod long_row_x86;
 mod masked_x86;
 mod members;
 pub(super) mod once;
+mod part_rows;
 mod part_sums;
 mod repeated_rows;
 #[cfg(target_arch = "x86_64")]

@@ -8,6 +8,7 @@
 use super::Product;
 use super::chunked_scatter::{Chunks, Scatter, chunk_size};
 use super::compressed::{multiply_across, multiply_stored};
+use super::long_row::Columns;
 use super::row_block::Entries;
 use super::thresholds::SpmvThresholds;
 use crate::Cpu;
@@ -78,7 +79,7 @@ fn along<T: Scalar, I: Index, O: Index>(cpu: &Cpu, a: &HostCsr<T, I, O>, product
     if parts.longest() > PART_SIZE {
         parts = cut(Cut::MergePath);
     }
-    multiply_stored(a, cpu, &mut parts, product, false)
+    multiply_stored(a, cpu, &mut parts, product, Columns::Any)
 }
 
 /// `y ← A·x`, entry by entry; false if a column is out of range.
@@ -95,7 +96,7 @@ fn sum_in_order<T: Scalar, I: Index, O: Index>(
     if !cpu.lies_below(indices, x.len()) {
         return false;
     }
-    let entries = Entries { columns: indices, values, x, op: Op::None, in_range: true };
+    let entries = Entries { columns: indices, values, x, op: Op::None, known: Columns::InRange };
     if are_often_empty(y.len(), indices.len()) {
         sum_filled_rows(cpu, offsets, entries, y);
         return true;

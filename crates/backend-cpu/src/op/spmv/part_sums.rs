@@ -1,5 +1,6 @@
 //! The sums of the rows of one part.
 
+use super::long_row::Columns;
 use super::row_block::{Block, Entries};
 use crate::primitive::partition::{Carry, Part, RowEnds};
 use crate::simd::{Isa, Vectorize};
@@ -14,8 +15,7 @@ pub(super) struct PartSums<'a, T, I, Ends, Write> {
     pub(super) values: &'a [T],
     pub(super) x: &'a [T],
     pub(super) op: Op,
-    /// As in [`Entries`].
-    pub(super) in_range: bool,
+    pub(super) known: Columns,
     /// Called with the first of some rows, counted from the first of the part, and their sums.
     pub(super) write: Write,
 }
@@ -29,8 +29,8 @@ where
 
     #[inline(always)]
     fn run<S: Isa>(self) -> Self::Out {
-        let Self { part, ends, columns, values, x, op, in_range, mut write } = self;
-        let entries = Entries { columns, values, x, op, in_range };
+        let Self { part, ends, columns, values, x, op, known, mut write } = self;
+        let entries = Entries { columns, values, x, op, known };
         let mut block = Block::new();
         let write = |row, sums: &[T::Acc]| write(row - part.rows.start, sums);
         let (head, rows, entry) = part.split(&ends);

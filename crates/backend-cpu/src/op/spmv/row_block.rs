@@ -59,8 +59,7 @@ pub(super) struct Entries<'a, T, I> {
     pub(super) values: &'a [T],
     pub(super) x: &'a [T],
     pub(super) op: Op,
-    /// True if all columns are known to be below the length of `x`; else they may be any, and are compared.
-    pub(super) in_range: bool,
+    pub(super) known: Columns,
 }
 
 impl<T: Scalar, I: Index> Entries<'_, T, I> {
@@ -104,12 +103,11 @@ impl<T: Scalar, I: Index> Entries<'_, T, I> {
         }
         let (columns, values) = (&self.columns[range.clone()], &self.values[range.clone()]);
         if !Simd::has_fast_gathers() {
-            let known = if self.in_range { Columns::InRange } else { Columns::Any };
             // SAFETY: the caller's promises.
-            return unsafe { sum_by_loads::<S, T, I>(columns, values, self.x, self.op, known) };
+            return unsafe { sum_by_loads::<S, T, I>(columns, values, self.x, self.op, self.known) };
         }
         // SAFETY: columns have been compared; the caller's promise.
-        (self.in_range || self.has_columns_in_range::<S>(range))
+        (self.known != Columns::Any || self.has_columns_in_range::<S>(range))
             .then(|| unsafe { dot::<S, T, I>(columns, values, self.x, self.op) })
     }
 
@@ -136,7 +134,7 @@ impl<T: Scalar, I: Index> Entries<'_, T, I> {
         if rest.is_empty() {
             return Some(());
         }
-        if !self.in_range && !self.has_columns_in_range::<S>(start..start + rest.len() * length) {
+        if self.known == Columns::Any && !self.has_columns_in_range::<S>(start..start + rest.len() * length) {
             return None;
         }
         // SAFETY: the caller's promise; columns have been compared.

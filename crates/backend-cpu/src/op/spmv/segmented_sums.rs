@@ -1,6 +1,7 @@
 //! Algorithm `segmented_sums`: the products of short rows are summed by a segmented scan, which adds to each the ones
-//! 1, 2, 4, … entries before it in the same row, so that no branch depends on the end of a row. Longer rows are summed
-//! one by one. The plan has a bit for each entry of short rows, so that a product reads no offsets.
+//! 1, 2, 4, … entries before it in the same row, so that no branch depends on the end of a row. Runs of rows of one
+//! length are summed four at a time, and longer rows one by one. The plan has a bit for each entry of short rows or
+//! these runs, so that a product reads no offsets.
 //!
 //! After Blelloch, Heroux, Zagha: Segmented operations for sparse matrix computation on vector multiprocessors.
 //! CMU-CS-93-173, 1993.
@@ -8,9 +9,10 @@
 use super::Product;
 use super::long_row::{Columns, sum_by_loads};
 use super::members::Members;
-#[cfg(target_arch = "x86_64")]
-use super::segmented_sums_x86;
+use super::part_rows::{EqualRows, LongRow, PartRows};
 use super::thresholds::SpmvThresholds;
+#[cfg(target_arch = "x86_64")]
+use super::{equal_rows_x86, segmented_sums_x86};
 use crate::Cpu;
 use crate::primitive::dot::dot;
 use crate::primitive::lines::Lines;
@@ -53,29 +55,17 @@ pub struct Segmented<Acc> {
     parts: Vec<PartRows>,
     /// The most sums of a part, with the padding.
     most_sums: usize,
-    /// True if elements of x are prefetched; never where gathers are fast.
-    fetches_x: bool,
+    prefetch: Prefetch,
 }
 
-/// The rows of a part that have entries there: of a row that begins in an earlier part or ends in a later one, the
-/// entries of this part.
-#[derive(Default)]
-struct PartRows {
-    /// A bit for each entry of short rows, set for the first ones of rows; those behind a long row begin with a new
-    /// word.
-    starts: Vec<u64>,
-    /// The entries of the longest short row.
-    longest: usize,
-    /// The rows with more entries than a scan sums.
-    long: Vec<LongRow>,
-    /// A bit for each row, set for those with entries; `None` if all have some.
-    filled: Option<Vec<u64>>,
-}
-
-/// The first entry of a row in the part, and the number of its entries.
-struct LongRow {
-    start: u16,
-    len: u16,
+/// The data that a product prefetches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Prefetch {
+    Nothing,
+    /// Columns and values.
+    Entries,
+    /// Elements of x, too; never where gathers are fast.
+    EntriesAndX,
 }
 
 /// The buffers of a task.
@@ -92,13 +82,14 @@ impl<Acc: Accumulator> Segmented<Acc> {
         for member in 0..a.members() {
             cut_merge_path(member, a.lines(member).offsets, PART_SIZE, &mut parts);
         }
+        let prefetch = Prefetch::of(a, &parts);
+        let sums_runs = has_kernels_of_runs::<M>(cpu.simd()) && prefetch != Prefetch::EntriesAndX;
         let rows = cpu.map(a.nnz() + a.nrows(), parts.iter().collect(), |part: &Part| {
-            PartRows::new(part, a.lines(part.member).offsets, scanned(cpu.simd()))
+            PartRows::new::<M::Scalar, _>(part, a.lines(part.member).offsets, scanned(cpu.simd()), sums_runs)
         });
         let most_rows = parts.iter().map(|part| part.rows.len()).max().unwrap_or(0);
-        let fetches_x = !Simd::has_fast_gathers() && fetches_x(a, &parts);
         let partition = Partition::of_tasks(parts, TASK_SIZE);
-        Self { partition, parts: rows, most_sums: most_rows + 1 + PADDING, fetches_x }
+        Self { partition, parts: rows, most_sums: most_rows + 1 + PADDING, prefetch }
     }
 
     pub(super) fn bytes(&self) -> usize {
@@ -113,8 +104,8 @@ impl<Acc: Accumulator> Segmented<Acc> {
     {
         let Product { x, y, update, op } = product;
         let cols = x.len() / a.members().max(1);
-        let Self { parts, most_sums, fetches_x, partition } = self;
-        let (parts, most_sums, fetches_x) = (&*parts, *most_sums, *fetches_x);
+        let Self { parts, most_sums, prefetch, partition } = self;
+        let (parts, most_sums, prefetch) = (&*parts, *most_sums, *prefetch);
         let has_empty = parts.iter().any(|rows| rows.filled.is_some());
         let workspace = || Workspace {
             filled: vec![Acc::ZERO; if has_empty { most_sums } else { 0 }],
@@ -132,7 +123,7 @@ impl<Acc: Accumulator> Segmented<Acc> {
                 x,
                 rows: &parts[k],
                 count,
-                fetches_x,
+                prefetch,
                 workspace,
                 op,
             });
@@ -142,6 +133,27 @@ impl<Acc: Accumulator> Segmented<Acc> {
             Carry { head: head.map(|_| sums[0]), tail: sums[count] }
         });
     }
+}
+
+impl Prefetch {
+    /// The data whose prefetches pay.
+    fn of<M: Members>(a: &M, parts: &[Part]) -> Self {
+        if !Simd::has_fast_gathers() && fetches_x(a, parts) {
+            Self::EntriesAndX
+        } else if SpmvThresholds::CPU.fetches_entries(a) {
+            Self::Entries
+        } else {
+            Self::Nothing
+        }
+    }
+}
+
+/// True if there are kernels for runs of rows, and these take less time than scans: on processors without fast gathers.
+fn has_kernels_of_runs<M: Members>(simd: Simd) -> bool {
+    [Simd::Avx2, Simd::Avx512].contains(&simd)
+        && !Simd::has_fast_gathers()
+        && [DType::F32, DType::F64].contains(&M::Scalar::DTYPE)
+        && size_of::<M::Index>() == size_of::<i32>()
 }
 
 /// True if prefetches of elements of x pay: x has more pages than a TLB maps, and neighbouring entries are far from each
@@ -165,52 +177,6 @@ fn fetches_x<M: Members>(a: &M, parts: &[Part]) -> bool {
     lines * SpmvThresholds::CPU.entries_of_line > entries
 }
 
-impl PartRows {
-    fn new<O: Index>(part: &Part, offsets: &[O], short: usize) -> Self {
-        let mut rows = Self::default();
-        // As many words as there may be; a long row leaves one unfinished.
-        let mut starts = vec![0; part.entries.len() / 64 + part.entries.len() / short + 1];
-        let mut has_empty = false;
-        // The first entry of short rows since the last long one, and its bit.
-        let (mut start, mut first, mut bit) = (0, 0, 0);
-        let ends = offsets[part.rows.start + 1..=part.rows.end].iter().map(|end| end.as_usize());
-        for (row, end) in ends.chain([part.entries.end]).map(|end| end - part.entries.start).enumerate() {
-            let len = end - start;
-            if len > short {
-                rows.long.push(LongRow { start: start as u16, len: len as u16 });
-                (first, bit) = (end, (bit + start - first).next_multiple_of(64));
-            } else if len > 0 {
-                rows.longest = rows.longest.max(len);
-                let bit = bit + start - first;
-                starts[bit / 64] |= 1 << (bit % 64);
-            } else {
-                has_empty |= row < part.rows.len();
-            }
-            start = end;
-        }
-        rows.starts = starts[..(bit + start - first).div_ceil(64)].to_vec();
-        rows.filled = has_empty.then(|| filled(part, offsets));
-        rows
-    }
-
-    fn bytes(&self) -> usize {
-        let filled = self.filled.as_ref().map_or(0, Vec::len);
-        size_of::<u64>() * (self.starts.len() + filled) + size_of_val(self.long.as_slice())
-    }
-}
-
-/// A bit for each row that ends in a part, and for that which ends later, set for those with entries there.
-fn filled<O: Index>(part: &Part, offsets: &[O]) -> Vec<u64> {
-    let mut bits = vec![0; part.rows.len() / 64 + 1];
-    let mut start = part.entries.start;
-    let ends = part.rows.clone().map(|row| offsets[row + 1].as_usize()).chain([part.entries.end]);
-    for (row, end) in ends.enumerate() {
-        bits[row / 64] |= u64::from(start != end) << (row % 64);
-        start = end;
-    }
-    bits
-}
-
 /// The sums of the rows of a part.
 struct PartSums<'a, T: Scalar, I> {
     columns: &'a [I],
@@ -219,7 +185,7 @@ struct PartSums<'a, T: Scalar, I> {
     rows: &'a PartRows,
     /// The number of rows that end in the part.
     count: usize,
-    fetches_x: bool,
+    prefetch: Prefetch,
     workspace: &'a mut Workspace<T::Acc>,
     op: Op,
 }
@@ -230,7 +196,7 @@ impl<'a, T: Scalar, I: Index> Vectorize for PartSums<'a, T, I> {
 
     #[inline(always)]
     fn run<S: Isa>(self) -> Self::Out {
-        let Self { columns, values, x, rows, count, fetches_x, workspace: Workspace { filled, sums }, op } =
+        let Self { columns, values, x, rows, count, prefetch, workspace: Workspace { filled, sums }, op } =
             self;
         let out = if rows.filled.is_some() { &mut *filled } else { &mut *sums };
         let (mut entry, mut row, mut starts) = (0, 0, rows.starts.as_slice());
@@ -238,18 +204,22 @@ impl<'a, T: Scalar, I: Index> Vectorize for PartSums<'a, T, I> {
         for long in rows.long.iter().chain([&end]) {
             let [start, len] = [long.start, long.len].map(usize::from);
             if entry < start {
-                let (own, rest) = starts.split_at((start - entry).div_ceil(64));
+                let (own, rest) = starts.split_at((start - entry).div_ceil(64).min(starts.len()));
                 let (columns, values) = (&columns[entry..start], &values[entry..start]);
-                let short = ShortRows { columns, values, x, starts: own, longest: rows.longest, fetches_x };
+                let PartRows { runs, longest, .. } = rows;
+                let short = ShortRows { columns, values, x, starts: own, runs, longest: *longest, prefetch };
                 // SAFETY: `S` is only run where the processor has it; the columns of a matrix are below the length of
                 // `x`, as the plan checked; all sums of the part fit, and the padding behind them.
                 row += unsafe { short.sums::<S>(op, &mut out[row..]) };
                 starts = rest;
             }
             if len > 0 {
-                let later = if fetches_x { columns.len() } else { start + len };
+                let (known, later) = match prefetch {
+                    Prefetch::EntriesAndX => (Columns::Fetched, columns.len()),
+                    Prefetch::Entries => (Columns::InRange, start + len),
+                    Prefetch::Nothing => (Columns::Cached, start + len),
+                };
                 let (columns, values) = (&columns[start..later], &values[start..start + len]);
-                let known = if fetches_x { Columns::Fetched } else { Columns::InRange };
                 // SAFETY: as above.
                 out[row] = unsafe {
                     match Simd::has_fast_gathers() {
@@ -270,7 +240,7 @@ impl<'a, T: Scalar, I: Index> Vectorize for PartSums<'a, T, I> {
     }
 }
 
-/// Neighbouring rows that a scan sums, none of them empty.
+/// Neighbouring short rows, none of them empty.
 #[derive(Clone, Copy)]
 pub(super) struct ShortRows<'a, T, I> {
     pub(super) columns: &'a [I],
@@ -278,12 +248,14 @@ pub(super) struct ShortRows<'a, T, I> {
     pub(super) x: &'a [T],
     /// A bit for each entry, set for the first ones of rows.
     pub(super) starts: &'a [u64],
+    /// The runs of rows of one length, if they are not scanned.
+    #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "there are no kernels"))]
+    pub(super) runs: &'a [EqualRows],
     /// The entries of the longest row, or more.
     #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "there are no kernels"))]
     pub(super) longest: usize,
-    /// True if elements of x are prefetched.
     #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "there are no kernels"))]
-    pub(super) fetches_x: bool,
+    pub(super) prefetch: Prefetch,
 }
 
 impl<T: Scalar, I: Index> ShortRows<'_, T, I> {
@@ -297,27 +269,27 @@ impl<T: Scalar, I: Index> ShortRows<'_, T, I> {
         let Self { columns, values, x, starts, .. } = *self;
         #[cfg(target_arch = "x86_64")]
         if size_of::<I>() == size_of::<i32>() {
-            macro_rules! scan_where_it_is {
-                ($simd:ident, $dtype:ident, $module:ident) => {
+            macro_rules! sum_where_it_is {
+                ($simd:ident, $dtype:ident, $module:ident, $of_type:ident) => {
                     if const { is::<S, T>(Simd::$simd, DType::$dtype) } {
                         let (columns, values, x) = (cast_slice(columns), cast_slice(values), cast_slice(x));
-                        let rows = ShortRows {
-                            columns,
-                            values,
-                            x,
-                            starts,
-                            longest: self.longest,
-                            fetches_x: self.fetches_x,
+                        let Self { runs, longest, prefetch, .. } = *self;
+                        let rows = ShortRows { columns, values, x, starts, runs, longest, prefetch };
+                        let sums = cast_slice_mut(sums);
+                        // SAFETY: the caller's promises; processors that have AVX-512 have AVX2 and FMA, too.
+                        return unsafe {
+                            match runs.is_empty() {
+                                true => segmented_sums_x86::$module::sums(&rows, sums),
+                                false => equal_rows_x86::$of_type::sums(&rows, sums),
+                            }
                         };
-                        // SAFETY: the caller's promises.
-                        return unsafe { segmented_sums_x86::$module::sums(&rows, cast_slice_mut(sums)) };
                     }
                 };
             }
-            scan_where_it_is!(Avx512, F32, avx512_f32);
-            scan_where_it_is!(Avx512, F64, avx512_f64);
-            scan_where_it_is!(Avx2, F32, avx2_f32);
-            scan_where_it_is!(Avx2, F64, avx2_f64);
+            sum_where_it_is!(Avx512, F32, avx512_f32, of_f32);
+            sum_where_it_is!(Avx512, F64, avx512_f64, of_f64);
+            sum_where_it_is!(Avx2, F32, avx2_f32, of_f32);
+            sum_where_it_is!(Avx2, F64, avx2_f64, of_f64);
         }
         let mut count = 0;
         for (entry, (column, &value)) in columns.iter().zip(values).enumerate() {

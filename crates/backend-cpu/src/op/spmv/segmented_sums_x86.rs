@@ -8,7 +8,7 @@ use super::elements_x86::*;
 use super::lanes_x86::*;
 use super::long_row::{AHEAD, X_AHEAD};
 use super::masked_x86::*;
-use super::segmented_sums::ShortRows;
+use super::segmented_sums::{Prefetch, ShortRows};
 use crate::simd::{Simd, fetch_line};
 use std::arch::x86_64::*;
 
@@ -55,31 +55,33 @@ macro_rules! scans {
             pub(in super::super) unsafe fn sums(rows: &ShortRows<'_, $t, i32>, sums: &mut [$t]) -> usize {
                 // SAFETY: the caller's promises.
                 unsafe {
-                    match (Simd::has_fast_gathers(), rows.fetches_x) {
-                        (true, _) => sums_of::<true, false>(rows, sums),
-                        (false, true) => sums_of::<false, true>(rows, sums),
-                        (false, false) => sums_of::<false, false>(rows, sums),
+                    match (Simd::has_fast_gathers(), rows.prefetch) {
+                        (true, _) => sums_of::<true, true, false>(rows, sums),
+                        (false, Prefetch::Nothing) => sums_of::<false, false, false>(rows, sums),
+                        (false, Prefetch::Entries) => sums_of::<false, true, false>(rows, sums),
+                        (false, Prefetch::EntriesAndX) => sums_of::<false, true, true>(rows, sums),
                     }
                 }
             }
 
-            /// As [`sums`], with elements of x by `GATHERS` or by loads, and with prefetches if it `FETCHES` them.
+            /// As [`sums`], with elements of x by `GATHERS` or by loads, and with columns and values prefetched if it
+            /// `FETCHES` them, and elements of x if it `FETCHES_X`.
             ///
             /// # Safety
             /// As for [`sums`].
             #[inline]
             #[target_feature(enable = $features)]
-            unsafe fn sums_of<const GATHERS: bool, const FETCHES: bool>(
+            unsafe fn sums_of<const GATHERS: bool, const FETCHES: bool, const FETCHES_X: bool>(
                 rows: &ShortRows<'_, $t, i32>,
                 sums: &mut [$t],
             ) -> usize {
                 // SAFETY: the caller's promises; no row is longer than two to the power of the steps.
                 unsafe {
                     match rows.longest {
-                        ..=4 => scan::<2, GATHERS, FETCHES>(rows, sums),
-                        ..=8 => scan::<3, GATHERS, FETCHES>(rows, sums),
-                        ..=16 => scan::<4, GATHERS, FETCHES>(rows, sums),
-                        _ => scan::<STEPS, GATHERS, FETCHES>(rows, sums),
+                        ..=4 => scan::<2, GATHERS, FETCHES, FETCHES_X>(rows, sums),
+                        ..=8 => scan::<3, GATHERS, FETCHES, FETCHES_X>(rows, sums),
+                        ..=16 => scan::<4, GATHERS, FETCHES, FETCHES_X>(rows, sums),
+                        _ => scan::<STEPS, GATHERS, FETCHES, FETCHES_X>(rows, sums),
                     }
                 }
             }
@@ -92,7 +94,12 @@ macro_rules! scans {
             /// As for [`sums`].
             #[inline(never)]
             #[target_feature(enable = $features)]
-            unsafe fn scan<const N: usize, const GATHERS: bool, const FETCHES: bool>(
+            unsafe fn scan<
+                const N: usize,
+                const GATHERS: bool,
+                const FETCHES: bool,
+                const FETCHES_X: bool,
+            >(
                 rows: &ShortRows<'_, $t, i32>,
                 sums: &mut [$t],
             ) -> usize {
@@ -113,7 +120,7 @@ macro_rules! scans {
                     let ends = bits[0] >> 1 | bits[1] << 63;
                     for lane in (0..64).step_by($lanes) {
                         // SAFETY: as many entries as bits, but for the last word.
-                        let own = unsafe { products::<GATHERS, FETCHES>(rows, 64 * word + lane) };
+                        let own = unsafe { products::<GATHERS, FETCHES, FETCHES_X>(rows, 64 * word + lane) };
                         add(lane, own, masks, ends);
                     }
                 }
@@ -125,7 +132,7 @@ macro_rules! scans {
                         // SAFETY: the caller's promise.
                         let own = unsafe {
                             match at + $lanes <= len {
-                                true => products::<GATHERS, FETCHES>(rows, at),
+                                true => products::<GATHERS, FETCHES, FETCHES_X>(rows, at),
                                 false => last_products(rows, at),
                             }
                         };
@@ -142,13 +149,15 @@ macro_rules! scans {
             /// There is a vector of entries from `at` on; every column is below the length of `x`.
             #[inline]
             #[target_feature(enable = $features)]
-            unsafe fn products<const GATHERS: bool, const FETCHES: bool>(
+            unsafe fn products<const GATHERS: bool, const FETCHES: bool, const FETCHES_X: bool>(
                 rows: &ShortRows<'_, $t, i32>,
                 at: usize,
             ) -> $vector {
-                fetch_line(rows.columns, at + AHEAD);
-                fetch_line(rows.values, at + AHEAD);
                 if FETCHES {
+                    fetch_line(rows.columns, at + AHEAD);
+                    fetch_line(rows.values, at + AHEAD);
+                }
+                if FETCHES_X {
                     let ahead = X_AHEAD.min(rows.columns.len() - $lanes - at);
                     // SAFETY: so many columns are left.
                     unsafe { fetch_elements::<$lanes, $t>(rows.columns.as_ptr().add(at + ahead), rows.x) };

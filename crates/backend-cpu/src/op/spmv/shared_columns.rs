@@ -31,6 +31,8 @@ struct RowTask {
 pub struct SharedColumns {
     tasks: Vec<RowTask>,
     entries: usize,
+    /// True if columns and values are prefetched.
+    fetches: bool,
 }
 
 /// True if a row has the columns of the row before.
@@ -71,7 +73,7 @@ impl SharedColumns {
             let Lines { offsets, indices, .. } = a.lines(member);
             RowTask { member, rows: rows.clone(), groups: groups(offsets, indices, rows) }
         });
-        Self { tasks, entries: a.nnz() }
+        Self { tasks, entries: a.nnz(), fetches: SpmvThresholds::CPU.fetches_entries(a) }
     }
 
     pub(super) fn bytes(&self) -> usize {
@@ -87,7 +89,7 @@ impl SharedColumns {
         cpu.for_each_in_runs(self.entries, tasks, |(task, y)| {
             let x = &x[task.member * cols..][..cols];
             let lines = a.lines(task.member);
-            cpu.simd().run(TaskSums { task, lines, x, y, update, op });
+            cpu.simd().run(TaskSums { task, lines, x, y, update, op, fetches: self.fetches });
         });
     }
 }
@@ -100,6 +102,7 @@ struct TaskSums<'a, T: Scalar, I, O> {
     y: &'a mut [T],
     update: Update<T::Acc>,
     op: Op,
+    fetches: bool,
 }
 
 impl<T: Scalar, I: Index, O: Index> Vectorize for TaskSums<'_, T, I, O> {
@@ -107,7 +110,7 @@ impl<T: Scalar, I: Index, O: Index> Vectorize for TaskSums<'_, T, I, O> {
 
     #[inline(always)]
     fn run<S: Isa>(self) {
-        let Self { task, lines: Lines { offsets, indices, values }, x, mut y, update, op } = self;
+        let Self { task, lines: Lines { offsets, indices, values }, x, mut y, update, op, fetches } = self;
         let mut row = task.rows.start;
         for &rows in &task.groups {
             let rows = rows as usize;
@@ -118,9 +121,10 @@ impl<T: Scalar, I: Index, O: Index> Vectorize for TaskSums<'_, T, I, O> {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: `S` is only run where the processor has it; the columns of a matrix are below the length of `x`,
             // as the plan checked; each row has as many values as columns.
-            let done = unsafe { shared_columns_x86::sums::<S, T, I>(columns, values, x, own, update) };
+            let done =
+                unsafe { shared_columns_x86::sums::<S, T, I>(columns, values, x, own, update, fetches) };
             #[cfg(not(target_arch = "x86_64"))]
-            let done = false;
+            let (done, _) = (false, fetches);
             if !done {
                 for (k, y) in own.iter_mut().enumerate() {
                     let products = columns

@@ -18,7 +18,8 @@ use std::arch::x86_64::*;
 /// Bytes by which values are prefetched ahead.
 const AHEAD: usize = 4096;
 
-/// Writes the sums of rows that have these columns, if `S` has kernels for the types.
+/// Writes the sums of rows that have these columns, if `S` has kernels for the types; values and the columns of later
+/// rows are prefetched if it `fetches` them.
 ///
 /// # Safety
 /// The processor has `S`; there are as many values for each element of `y` as columns, which are below the length of
@@ -30,18 +31,29 @@ pub(super) unsafe fn sums<S: Isa, T: Scalar, I: Index>(
     x: &[T],
     y: &mut [T],
     update: Update<T::Acc>,
+    fetches: bool,
 ) -> bool {
     if size_of::<I>() != size_of::<i32>() || columns.is_empty() {
         return false;
     }
-    let kernel: Kernel<T> = match (S::SIMD, T::DTYPE) {
-        (Simd::Avx2 | Simd::Avx512, DType::F32) => of_f32::sums,
-        (Simd::Avx2 | Simd::Avx512, DType::F64) => of_f64::sums,
+    let kernel: Kernel<T> = match (S::SIMD, T::DTYPE, fetches) {
+        (Simd::Avx2 | Simd::Avx512, DType::F32, false) => of_f32::sums::<T, false>,
+        (Simd::Avx2 | Simd::Avx512, DType::F32, true) => of_f32::sums::<T, true>,
+        (Simd::Avx2 | Simd::Avx512, DType::F64, false) => of_f64::sums::<T, false>,
+        (Simd::Avx2 | Simd::Avx512, DType::F64, true) => of_f64::sums::<T, true>,
         _ => return false,
     };
     // SAFETY: the caller's promises; the kernel is that of `T`, and processors that have AVX-512 have AVX2, too.
     unsafe { kernel(cast_slice(columns), values, x, y, update) };
     true
+}
+
+/// Prefetches the line of an address if `FETCHES`.
+#[inline(always)]
+fn fetch_if<const FETCHES: bool, T>(address: *const T) {
+    if FETCHES {
+        fetch_address(address);
+    }
 }
 
 /// As [`sums`], for a type.
@@ -58,7 +70,7 @@ macro_rules! kernel {
             /// As for [`super::sums`]; there are columns.
             #[inline]
             #[target_feature(enable = "avx2,fma")]
-            pub(super) unsafe fn sums<T: Scalar>(
+            pub(super) unsafe fn sums<T: Scalar, const FETCHES: bool>(
                 columns: &[i32],
                 values: &[T],
                 x: &[T],
@@ -74,27 +86,28 @@ macro_rules! kernel {
                     // SAFETY: the caller's promises.
                     let done = unsafe {
                         match rest.len() {
-                            12.. => block::<12, T>(columns, ahead, values, x, rest, update),
-                            8.. => block::<8, T>(columns, ahead, values, x, rest, update),
-                            6.. => block::<6, T>(columns, ahead, values, x, rest, update),
-                            5.. => block::<5, T>(columns, ahead, values, x, rest, update),
-                            4.. => block::<4, T>(columns, ahead, values, x, rest, update),
-                            3.. => block::<3, T>(columns, ahead, values, x, rest, update),
-                            2.. => block::<2, T>(columns, ahead, values, x, rest, update),
-                            _ => block::<1, T>(columns, ahead, values, x, rest, update),
+                            12.. => block::<12, T, FETCHES>(columns, ahead, values, x, rest, update),
+                            8.. => block::<8, T, FETCHES>(columns, ahead, values, x, rest, update),
+                            6.. => block::<6, T, FETCHES>(columns, ahead, values, x, rest, update),
+                            5.. => block::<5, T, FETCHES>(columns, ahead, values, x, rest, update),
+                            4.. => block::<4, T, FETCHES>(columns, ahead, values, x, rest, update),
+                            3.. => block::<3, T, FETCHES>(columns, ahead, values, x, rest, update),
+                            2.. => block::<2, T, FETCHES>(columns, ahead, values, x, rest, update),
+                            _ => block::<1, T, FETCHES>(columns, ahead, values, x, rest, update),
                         }
                     };
                     (values, rest) = (&values[done * columns.len()..], &mut rest[done..]);
                 }
             }
 
-            /// Writes the sums of the first `N` rows, and prefetches the columns of other groups `ahead`; returns `N`.
+            /// Writes the sums of the first `N` rows, and prefetches the columns of other groups `ahead` if it
+            /// `FETCHES`; returns `N`.
             ///
             /// # Safety
             /// As for [`sums`]; there are `N` rows.
             #[inline]
             #[target_feature(enable = "avx2,fma")]
-            unsafe fn block<const N: usize, T: Scalar>(
+            unsafe fn block<const N: usize, T: Scalar, const FETCHES: bool>(
                 columns: &[i32],
                 ahead: usize,
                 values: &[$t],
@@ -109,19 +122,19 @@ macro_rules! kernel {
                 // a first element, by which other lanes are replaced.
                 unsafe {
                     for at in (0..whole).step_by($lanes) {
-                        fetch_address(columns.as_ptr().wrapping_add(at + ahead));
+                        fetch_if::<FETCHES, _>(columns.as_ptr().wrapping_add(at + ahead));
                         let elements = $elements::<false>(columns.as_ptr().add(at), x.as_ptr());
                         for (sum, row) in sums.iter_mut().zip(rows) {
-                            fetch_address(row.wrapping_add(at + AHEAD / size_of::<$t>()));
+                            fetch_if::<FETCHES, _>(row.wrapping_add(at + AHEAD / size_of::<$t>()));
                             *sum = $fma($load(row.add(at)), elements, *sum);
                         }
                     }
-                    fetch_address(columns.as_ptr().wrapping_add(whole + ahead));
+                    fetch_if::<FETCHES, _>(columns.as_ptr().wrapping_add(whole + ahead));
                     if whole == 0 {
                         let live = $live(len);
                         let elements = $keep(live, $last_elements(columns.as_ptr(), len, x.as_ptr()));
                         for (sum, row) in sums.iter_mut().zip(rows) {
-                            fetch_address(row.wrapping_add(AHEAD / size_of::<$t>()));
+                            fetch_if::<FETCHES, _>(row.wrapping_add(AHEAD / size_of::<$t>()));
                             *sum = $mul($load_live(live, row), elements);
                         }
                     } else if whole < len {
@@ -129,7 +142,7 @@ macro_rules! kernel {
                         let last = len - $lanes;
                         let elements = $elements::<false>(columns.as_ptr().add(last), x.as_ptr());
                         for (sum, row) in sums.iter_mut().zip(rows) {
-                            fetch_address(row.wrapping_add(whole + AHEAD / size_of::<$t>()));
+                            fetch_if::<FETCHES, _>(row.wrapping_add(whole + AHEAD / size_of::<$t>()));
                             *sum = $add_behind(whole - last, $load(row.add(last)), elements, *sum);
                         }
                     }

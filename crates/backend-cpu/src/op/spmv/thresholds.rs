@@ -1,6 +1,8 @@
 //! The numbers that steer the choice of an SpMV algorithm.
 
+use super::members::Members;
 use crate::primitive::filled_rows::are_often_empty;
+use crate::simd::Simd;
 use sparse_core::Index;
 
 /// The crossovers from one algorithm to another, on one class of processors. Measured on two quiet cores with AVX-512,
@@ -34,6 +36,21 @@ pub(super) struct SpmvThresholds {
     /// Entries for each cache line of x that neighbouring ones use, below which they are far from each other. With 30
     /// (all columns within 100 of the row) prefetches took 1.11 of the time, with 13 (a grid) 0.9 to 1.1.
     pub(super) entries_of_line: usize,
+    /// Bytes of columns, values, x and y from which on columns and values are prefetched, on processors without fast
+    /// gathers. One thread of an EPYC (Zen 5) with 32 MB of third cache, time with prefetches over that without, scans
+    /// of rows of 10: 0.6 to 4 MB 1.05 to 1.18 (`f32`) and 1.03 to 1.17 (`f64`), 9 and 14 MB 1.06 and 1.0, 16 MB 0.88
+    /// to 1.0, 21 MB 0.6; rows of 20, 40 and 400, 0.8 to 6.4 MB 1.05 to 1.18, 10 MB 1.08 (`f32`) and 0.86 to 1.03, 14
+    /// MB 0.6.
+    pub(super) bytes_of_fetched_entries: usize,
+    /// Average bytes of the values of one column of a run of short rows of one length from which on they are summed by
+    /// runs (`segmented_sums`). One thread of an EPYC (Zen 5), time over that of scans, grids of 7 points with 8, 12
+    /// and 24 points a line, whose runs have 4, 6 and 12 rows: `f32` 1.0, 1.06 and 0.99, `f64` 0.86, 0.78 and 0.75.
+    pub(super) bytes_of_run: usize,
+    /// Average bytes of the values of those runs whose end a processor does not foresee from which on they are. Runs of
+    /// 4, 8 and 16 rows of one random length: `f32` with 80 bytes 1.8, with 160 1.2, with 256 1.1 and with 320 0.91,
+    /// `f64` with 160 bytes 1.3, with 320 0.90 and with 640 0.80; where all ends are foreseen 0.7 (`f32`) and 0.54
+    /// (`f64`) with an x in the first cache, else 0.8 to 0.95.
+    pub(super) bytes_of_unforeseen_run: usize,
     /// Average entries per row from which on most of the time goes into rows that are long enough for vectors, so that
     /// sums across the ends of rows gain nothing (`segmented_sums`, `rows_by_length`). By `rows_by_length` a product
     /// with 8 entries (uniform_8) took 12.4 ms in place of 14.3, with 27 (stencil_27) 2.05 in place of 2.6; with the
@@ -80,6 +97,9 @@ impl SpmvThresholds {
         bytes_of_group: 224,
         bytes_of_fetched_x: 15 << 20,
         entries_of_line: 4,
+        bytes_of_fetched_entries: 10 << 20,
+        bytes_of_run: 32,
+        bytes_of_unforeseen_run: 320,
         long_rows: 32,
         long_unequal_rows: 128,
         sums_per_entry: 2,
@@ -89,6 +109,13 @@ impl SpmvThresholds {
         in_order: 1 << 16,
         in_order_if_regular: 5 << 15,
     };
+
+    /// True if the columns and values of a matrix are prefetched.
+    pub(super) fn fetches_entries<M: Members>(&self, a: &M) -> bool {
+        let vectors = (a.nrows() + a.ncols()) * size_of::<M::Scalar>();
+        let bytes = a.nnz() * (size_of::<M::Index>() + size_of::<M::Scalar>()) + vectors;
+        Simd::has_fast_gathers() || bytes >= self.bytes_of_fetched_entries
+    }
 
     /// True if a product of one call along the rows between these offsets adds their entries in order.
     pub(super) fn sums_in_order<O: Index>(&self, offsets: &[O]) -> bool {
