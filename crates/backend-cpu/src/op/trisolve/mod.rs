@@ -207,7 +207,7 @@ fn solve<T: Scalar, I: Index, O: Index>(
     x: DenseViewMut<'_, T>,
 ) -> Result<()> {
     match order {
-        SolveOrder::Rows(rows) => operands.by_row(rows, indices, x),
+        SolveOrder::Rows(rows) => operands.by_row(cpu, rows, indices, x),
         SolveOrder::Levels(schedule) => operands.by_level(cpu, schedule, solved, x),
     }
 }

@@ -3,9 +3,10 @@
 
 use super::schedule::Entries;
 use super::substitution::{Substitution, ZeroDiagonal, steps};
+use crate::Cpu;
+use crate::simd::{Isa, Vectorize};
 use sparse_core::op::{Diagonal, Triangle};
-use sparse_core::{DenseViewMut, Index, Result, Scalar};
-use std::array;
+use sparse_core::{DenseViewMut, Index, Order, Result, Scalar};
 use std::hint::black_box;
 use std::ops::Range;
 
@@ -130,6 +131,32 @@ impl<I: Index, O: Index> TriangleRows<I, O> {
     }
 }
 
+/// [`BLOCK`] columns of B, for which the rows of a triangle are solved together.
+struct BlockOfColumns<'a, 'b, 'c, T: Scalar, I, O, E> {
+    substitution: &'a Substitution<'a, 'b, T>,
+    rows: &'a TriangleRows<I, O>,
+    entries: E,
+    first: usize,
+    x: &'a mut DenseViewMut<'c, T>,
+    zero: &'a ZeroDiagonal,
+}
+
+impl<T: Scalar, I: Index, O: Index, E: ColumnsAndValues<T>> Vectorize
+    for BlockOfColumns<'_, '_, '_, T, I, O, E>
+{
+    type Out = ();
+
+    #[inline(always)]
+    fn run<S: Isa>(self) {
+        let Self { substitution, rows, entries, first, x, zero } = self;
+        if steps(x).1 == 1 {
+            substitution.solve_columns::<I, O, BLOCK, true>(rows, entries, first, x, zero);
+        } else {
+            substitution.solve_columns::<I, O, BLOCK, false>(rows, entries, first, x, zero);
+        }
+    }
+}
+
 /// Columns and values of entries.
 trait ColumnsAndValues<T: Scalar>: Copy {
     /// The entries before `end`: positions that are compared with `end` need no other check.
@@ -198,15 +225,16 @@ impl<T: Scalar> Substitution<'_, '_, T> {
     /// [`Singular`](sparse_core::Error::Singular) with the first row whose diagonal is zero.
     pub(super) fn by_row<I: Index, O: Index>(
         &self,
+        cpu: &Cpu,
         rows: &TriangleRows<I, O>,
         indices: &[I],
         mut x: DenseViewMut<'_, T>,
     ) -> Result<()> {
         let (zero, values) = (ZeroDiagonal::new(), self.values);
         match &rows.copy {
-            None => self.solve(rows, StoredEntries { columns: indices, values }, &mut x, &zero),
+            None => self.solve(cpu, rows, StoredEntries { columns: indices, values }, &mut x, &zero),
             Some(CopiedRows { columns, places }) => {
-                self.solve(rows, CopiedEntries { columns, places, values }, &mut x, &zero);
+                self.solve(cpu, rows, CopiedEntries { columns, places, values }, &mut x, &zero);
             }
         }
         zero.check()
@@ -214,20 +242,21 @@ impl<T: Scalar> Substitution<'_, '_, T> {
 
     fn solve<I: Index, O: Index>(
         &self,
+        cpu: &Cpu,
         rows: &TriangleRows<I, O>,
         entries: impl ColumnsAndValues<T>,
         x: &mut DenseViewMut<'_, T>,
         zero: &ZeroDiagonal,
     ) {
         let (count, blocks) = (self.b.ncols(), self.b.ncols() / BLOCK);
-        for block in 0..blocks {
-            self.solve_columns::<I, O, BLOCK>(rows, entries, block * BLOCK, x, zero);
+        for first in (0..blocks * BLOCK).step_by(BLOCK) {
+            cpu.simd().run(BlockOfColumns { substitution: self, rows, entries, first, x, zero });
         }
         for column in blocks * BLOCK..count {
             match (steps(x).0, rows.is_lower) {
                 (1, true) => self.solve_column::<I, O, true>(rows, entries, column, x, zero),
                 (1, false) => self.solve_column::<I, O, false>(rows, entries, column, x, zero),
-                _ => self.solve_columns::<I, O, 1>(rows, entries, column, x, zero),
+                _ => self.solve_columns::<I, O, 1, false>(rows, entries, column, x, zero),
             }
         }
     }
@@ -282,9 +311,10 @@ impl<T: Scalar> Substitution<'_, '_, T> {
         }
     }
 
-    /// Solves for `W` columns of B from the `first` on.
+    /// Solves for `W` columns of B from the `first` on; elements of a row of X stand side by side if they are
+    /// `CONTIGUOUS`.
     #[inline(always)]
-    fn solve_columns<I: Index, O: Index, const W: usize>(
+    fn solve_columns<I: Index, O: Index, const W: usize, const CONTIGUOUS: bool>(
         &self,
         rows: &TriangleRows<I, O>,
         entries: impl ColumnsAndValues<T>,
@@ -294,28 +324,65 @@ impl<T: Scalar> Substitution<'_, '_, T> {
     ) {
         let (row_step, column_step) = steps(x);
         let x = x.data_mut().as_mut_ptr();
-        // SAFETY: A is square and X has its order, so that rows and columns of A's entries are rows of X, and the
-        // columns of X are as many as those of B.
-        let element =
-            |row: usize, j: usize| unsafe { &mut *x.add(row * row_step + (first + j) * column_step) };
+        let element = |row: usize, j: usize| x.wrapping_add(row * row_step + (first + j) * column_step);
+        // Side by side, they are read as they were written, by one instruction: a load of what several stores wrote
+        // waits for all of them.
+        let read = |row: usize| -> [T; W] {
+            let mut solved = [T::ZERO; W];
+            // SAFETY: A is square and X has its order, so that rows and columns of A's entries are rows of X, and the
+            // columns of X are as many as those of B.
+            unsafe {
+                match CONTIGUOUS {
+                    true => solved = *element(row, 0).cast(),
+                    false => (0..W).for_each(|j| solved[j] = *element(row, j)),
+                }
+            }
+            solved
+        };
         for (position, row) in self.system.rows(self.b.nrows()).enumerate() {
             let span = rows.span(position);
-            let mut sums: [_; W] = array::from_fn(|j| self.b.at(row, first + j).to_acc());
+            let mut sums = self.of_b::<W>(row, first);
             let all = entries.before(span.end);
             for entry in span.clone() {
-                let (column, value) = (all.column(entry), self.value(all.value(entry)));
-                for (j, sum) in sums.iter_mut().enumerate() {
-                    *sum -= value * element(column, j).to_acc();
+                let (solved, value) = (read(all.column(entry)), self.value(all.value(entry)));
+                for (sum, solved) in sums.iter_mut().zip(solved) {
+                    *sum -= value * solved.to_acc();
                 }
             }
             let diagonal = self.diagonal(entries, rows.diagonal(position, &span));
             if diagonal.is_zero() {
                 zero.found(row);
             }
-            for (j, sum) in sums.into_iter().enumerate() {
-                *element(row, j) = Self::element(sum, diagonal);
+            let mut solutions = [T::ZERO; W];
+            for (solution, sum) in solutions.iter_mut().zip(sums) {
+                *solution = Self::element(sum, diagonal);
+            }
+            // SAFETY: as above.
+            unsafe {
+                match CONTIGUOUS {
+                    true => *element(row, 0).cast() = solutions,
+                    false => (0..W).for_each(|j| *element(row, j) = solutions[j]),
+                }
             }
         }
+    }
+
+    /// Elements of a row of B. By loops: closures are not always inlined into code for the instruction set, and a
+    /// vector that is loaded from what another function has stored one by one waits for all stores.
+    #[inline(always)]
+    fn of_b<const W: usize>(&self, row: usize, first: usize) -> [T::Acc; W] {
+        let mut elements = [T::Acc::ZERO; W];
+        if self.b.order() == Order::RowMajor {
+            let start = self.b.position(row, first);
+            for (element, b) in elements.iter_mut().zip(&self.b.data()[start..start + W]) {
+                *element = b.to_acc();
+            }
+        } else {
+            for (j, element) in elements.iter_mut().enumerate() {
+                *element = self.b.at(row, first + j).to_acc();
+            }
+        }
+        elements
     }
 
     /// The sum of the diagonal's entries, or one if it is not stored.

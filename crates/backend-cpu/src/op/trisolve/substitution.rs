@@ -158,18 +158,19 @@ impl<T: Scalar, I: Index, O: Index> Vectorize for SlabsOfTask<'_, '_, T, I, O> {
 }
 
 impl<T: Scalar, I: Index, O: Index> Slabs<'_, '_, T, I, O> {
-    /// Calls `step` with the entries of each step: the lanes that have one, columns and places.
+    /// The entries of each step: columns and places of the lanes that have one.
     #[inline(always)]
-    fn each_step(&self, positions: Range<usize>, mut step: impl FnMut(&[I], &[O])) {
+    fn steps_of(&self, positions: Range<usize>) -> impl Iterator<Item = (&[I], &[O])> {
         let rows = &self.schedule.rows;
         let (mut at, mut lanes) = (rows.range(positions.start).start, positions.len());
-        for k in 0..rows.range(positions.start).len() {
+        (0..rows.range(positions.start).len()).map(move |k| {
             while rows.range(positions.start + lanes - 1).len() <= k {
                 lanes -= 1;
             }
-            step(&rows.columns[at..at + lanes], &rows.places[at..at + lanes]);
-            at += lanes;
-        }
+            let step = at..at + lanes;
+            at = step.end;
+            (&rows.columns[step.clone()], &rows.places[step])
+        })
     }
 
     /// Solves a slab for one column of B, with the sums of its rows in registers.
@@ -182,34 +183,25 @@ impl<T: Scalar, I: Index, O: Index> Slabs<'_, '_, T, I, O> {
         for (sum, row) in sums.iter_mut().zip(rows) {
             *sum = system.b.at(row.as_usize(), 0).to_acc();
         }
-        self.each_step(positions, |columns, places| {
-            let mut subtract = |lane: usize| {
-                let column = columns[lane].as_usize();
-                // SAFETY: the schedule has positions of rows, and places of values in the pattern of A. No other task
-                // writes rows that this one needs; those on the diagonal are rows of its own, and not used.
-                let (value, done) = unsafe {
-                    let value = *system.values.get_unchecked(places[lane].as_usize());
-                    (system.value(value), *self.solved.start().add(column))
-                };
-                let is_diagonal = column == first + lane;
-                diagonals[lane] += if is_diagonal { value } else { T::Acc::ZERO };
-                sums[lane] = if is_diagonal { sums[lane] } else { sums[lane] - value * done };
-            };
+        for (columns, places) in self.steps_of(positions) {
+            let mut subtract =
+                |lanes| self.subtract(first, lanes, (columns, places), &mut sums, &mut diagonals);
             // In loops of constant lengths, which become vectors.
             let (count, mut lane) = (columns.len(), 0);
             if count == LANES {
-                return (0..LANES).for_each(subtract);
+                subtract(0..LANES);
+                continue;
             }
             if count & 8 != 0 {
-                (0..8).for_each(&mut subtract);
+                subtract(0..8);
                 lane += 8;
             }
             if count & 4 != 0 {
-                (lane..lane + 4).for_each(&mut subtract);
+                subtract(lane..lane + 4);
                 lane += 4;
             }
-            (lane..count).for_each(subtract);
-        });
+            subtract(lane..count);
+        }
         let mut elements = [T::ZERO; LANES];
         for lane in 0..LANES {
             elements[lane] = Substitution::<T>::element(sums[lane], diagonals[lane]);
@@ -219,6 +211,30 @@ impl<T: Scalar, I: Index, O: Index> Slabs<'_, '_, T, I, O> {
         for (lane, (row, solved)) in rows.iter().zip(solved).enumerate() {
             *solved = elements[lane].to_acc();
             self.store(row.as_usize(), 0, elements[lane], diagonals[lane]);
+        }
+    }
+
+    /// Subtracts the products of some lanes of a step from their sums, and adds entries on the diagonal to `diagonals`.
+    #[inline(always)]
+    fn subtract(
+        &self,
+        first: usize,
+        lanes: Range<usize>,
+        (columns, places): (&[I], &[O]),
+        sums: &mut [T::Acc; LANES],
+        diagonals: &mut [T::Acc; LANES],
+    ) {
+        for lane in lanes {
+            let column = columns[lane].as_usize();
+            // SAFETY: the schedule has positions of rows, and places of values in the pattern of A. No other task
+            // writes rows that this one needs; those on the diagonal are rows of its own, and not used.
+            let (value, done) = unsafe {
+                let value = *self.substitution.values.get_unchecked(places[lane].as_usize());
+                (self.substitution.value(value), *self.solved.start().add(column))
+            };
+            let is_diagonal = column == first + lane;
+            diagonals[lane] += if is_diagonal { value } else { T::Acc::ZERO };
+            sums[lane] = if is_diagonal { sums[lane] } else { sums[lane] - value * done };
         }
     }
 
@@ -233,7 +249,7 @@ impl<T: Scalar, I: Index, O: Index> Slabs<'_, '_, T, I, O> {
             sums.iter_mut().enumerate().for_each(|(j, sum)| *sum = system.b.at(row.as_usize(), j).to_acc());
         }
         let mut diagonals = [system.initial_diagonal(); LANES];
-        self.each_step(positions, |step, places| {
+        for (step, places) in self.steps_of(positions) {
             for (lane, (column, place)) in step.iter().zip(places).enumerate() {
                 let value = system.value(system.values[place.as_usize()]);
                 if column.as_usize() == first + lane {
@@ -246,7 +262,7 @@ impl<T: Scalar, I: Index, O: Index> Slabs<'_, '_, T, I, O> {
                 let sums = &mut sums[lane * columns..][..columns];
                 sums.iter_mut().zip(done).for_each(|(sum, &done)| *sum -= value * done);
             }
-        });
+        }
         for (lane, (row, sums)) in rows.iter().zip(sums.chunks_exact_mut(columns)).enumerate() {
             for (j, sum) in sums.iter_mut().enumerate() {
                 let element = Substitution::<T>::element(*sum, diagonals[lane]);
