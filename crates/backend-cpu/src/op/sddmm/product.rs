@@ -19,6 +19,9 @@ const MAX_ENTRIES: usize = CHUNK;
 /// Partial sums of a scalar product, so that the compiler may use vectors.
 const LANES: usize = 16;
 
+/// The same of the last elements.
+const LAST_LANES: usize = 4;
+
 /// Bytes of rows of V between the one that is read and the one that is prefetched.
 const AHEAD_BYTES: usize = 8 * 1024;
 
@@ -136,18 +139,12 @@ fn multiply_rows<T: Scalar>(
     }
 }
 
-/// `Σ u_t·v_t` for several v: [`LANES`] sums at a time, added in a fixed order.
+/// `Σ u_t·v_t` for several v: [`LANES`] sums at a time and then [`LAST_LANES`], added in a fixed order.
 #[inline(always)]
 fn dot<T: Scalar, const N: usize>(u: &[T::Acc], v: [&[T]; N]) -> [T::Acc; N] {
     let (u_lanes, u_last) = u.as_chunks::<LANES>();
     let v = v.map(|v| v[..u.len()].as_chunks::<LANES>());
-    let last = v.map(|(_, v_last)| {
-        let mut last = T::Acc::ZERO;
-        for (&u, v) in u_last.iter().zip(v_last) {
-            last += u * v.to_acc();
-        }
-        last
-    });
+    let last = dot_of_last(u_last, std::array::from_fn(|at| v[at].1));
     if u_lanes.is_empty() {
         return last;
     }
@@ -162,10 +159,32 @@ fn dot<T: Scalar, const N: usize>(u: &[T::Acc], v: [&[T]; N]) -> [T::Acc; N] {
     std::array::from_fn(|at| sum_of_lanes(sums[at]) + last[at])
 }
 
-/// The sum of all lanes, by halves.
+/// [`dot`] of fewer than [`LANES`] elements.
 #[inline(always)]
-fn sum_of_lanes<Acc: Accumulator>(mut sums: [Acc; LANES]) -> Acc {
-    let mut lanes = LANES / 2;
+fn dot_of_last<T: Scalar, const N: usize>(u: &[T::Acc], v: [&[T]; N]) -> [T::Acc; N] {
+    let (u_lanes, u_last) = u.as_chunks::<LAST_LANES>();
+    let mut sums = [T::Acc::ZERO; N];
+    // Loops, since closures are not always inlined into code for the instruction set.
+    for (sum, v) in sums.iter_mut().zip(v) {
+        let (v_lanes, v_last) = v[..u.len()].as_chunks::<LAST_LANES>();
+        let mut lanes = [T::Acc::ZERO; LAST_LANES];
+        for (u, v) in u_lanes.iter().zip(v_lanes) {
+            for ((lane, &u), v) in lanes.iter_mut().zip(u).zip(v) {
+                *lane += u * v.to_acc();
+            }
+        }
+        *sum = sum_of_lanes(lanes);
+        for (&u, v) in u_last.iter().zip(v_last) {
+            *sum += u * v.to_acc();
+        }
+    }
+    sums
+}
+
+/// The sum of all lanes, a power of two, by halves.
+#[inline(always)]
+fn sum_of_lanes<Acc: Accumulator, const L: usize>(mut sums: [Acc; L]) -> Acc {
+    let mut lanes = L / 2;
     while lanes > 0 {
         let (low, high) = sums.split_at_mut(lanes);
         low.iter_mut().zip(high).for_each(|(low, high)| *low += *high);
@@ -180,7 +199,7 @@ mod tests {
 
     #[test]
     fn scalar_products_have_every_element_once() {
-        for len in [1, 15, 16, 17, 65] {
+        for len in [1, 3, 4, 7, 15, 16, 17, 22, 65] {
             let u: Vec<f64> = (1..=len).map(f64::from).collect();
             let expected = u.iter().map(|u| u * u).sum::<f64>();
             assert_eq!(dot(&u, [&u[..]; 2]), [expected; 2], "{len}");
