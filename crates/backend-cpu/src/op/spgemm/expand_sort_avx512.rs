@@ -9,6 +9,7 @@
 //! Scientific Computing 34, 2012.
 
 use super::numeric::Operands;
+use super::once::EXPANDED;
 use super::product_vectors_avx512::*;
 use super::sorted_keys_avx512::*;
 use crate::simd::{Isa, Simd, is};
@@ -17,9 +18,6 @@ use sparse_core::{Accumulator, DType, Index, Scalar};
 use std::arch::x86_64::*;
 use std::array;
 use std::ops::Range;
-
-/// Products that are expanded before they are sorted: what is stored need not be read at once, by loads of another size.
-const EXPANDED: usize = 1024;
 
 /// The products of some rows, one after the other.
 pub(super) struct Expanded<Acc> {

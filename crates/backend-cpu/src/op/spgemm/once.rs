@@ -198,6 +198,8 @@ impl<T: Scalar, I: Index, O: Index> Vectorize for MultiplyRows<'_, '_, T, I, O> 
         // Products of a row up to which it is tried by expansion.
         let mut expanded =
             if count.products <= EXPANDED_PRODUCTS * count.rows { EXPANDED_PRODUCTS } else { 0 };
+        // A row that has too many products for it, and need not be tried again behind those before it.
+        let mut too_long = None;
         while row < rows.end {
             if let Some(filled) = &mut filled {
                 let next = filled.find(|next| rows.start + next >= row);
@@ -232,7 +234,7 @@ impl<T: Scalar, I: Index, O: Index> Vectorize for MultiplyRows<'_, '_, T, I, O> 
                 continue;
             }
             slots_are_known = false;
-            if expanded > 0 {
+            if expanded > 0 && too_long != Some(row) {
                 let end = rows.end.min(row + rows_of_vectors);
                 let (done, products) = multiply_few::<S, T, I, O>(
                     operands,
@@ -248,6 +250,8 @@ impl<T: Scalar, I: Index, O: Index> Vectorize for MultiplyRows<'_, '_, T, I, O> 
                     expanded = UNMERGED_PRODUCTS;
                 }
                 row += done;
+                let has_memory = products + EXPANDED_PRODUCTS <= EXPANDED;
+                too_long = (row < end && has_memory).then_some(row);
                 if done > 0 {
                     continue;
                 }
@@ -288,6 +292,9 @@ const MERGED_PRODUCTS: usize = 3;
 /// Products of a row, and of the rows of a part on average, up to which rows are tried by expansion: those of the four
 /// vectors that are sorted.
 const EXPANDED_PRODUCTS: usize = 64;
+
+/// Products that are expanded before they are sorted: what is stored need not be read at once, by loads of another size.
+pub(super) const EXPANDED: usize = 1024;
 
 /// The most products of a row that are expanded and sorted where rows before have [`MERGED_PRODUCTS`] for each entry: a
 /// vector of them has the columns of a row, and a product whose column is there is added. R·(A·P) of the 5-point stencil
