@@ -5,15 +5,21 @@ use super::compiled::{find, spmm_reduce_table};
 use super::plan::CpuPlan;
 use crate::Cpu;
 use crate::primitive::rows::{lines_mut, rows_of_block, tiles_mut};
+use crate::simd::{Isa, Vectorize};
 use sparse_core::op::{Aggregation, SpmmReduceKernel};
 use sparse_core::reference::{AggregationChoice, Reference};
 use sparse_core::{
     Accumulator, Algorithm, AlgorithmSet, Csr, DenseView, DenseViewMut, Element, Host, Index, Order,
     PlanOptions, Result, Scalar, SparseFormat, algorithms, c64,
 };
+use std::ops::Range;
 
-/// Columns whose results a thread has on its stack.
+/// Columns whose results a thread has on its stack, where there is code for the instruction set.
 const TILE: usize = 64;
+
+/// The same where there are fewer columns than this, all of which are cleared for each row: code for the instruction set
+/// takes 0.43 to 1.35 of the time with 8 columns, 0.24 to 0.94 with 16 (one thread of an EPYC, Zen 5).
+const SMALL_TILE: usize = 16;
 
 algorithms! {
     /// The algorithms of CSR.
@@ -109,36 +115,67 @@ fn row_blocks<T: Scalar, I: Index, O: Index>(
     let mut args = arg.map(|arg| RowBlocks::new(arg, block));
     let items = (0..rows).step_by(block).map(|first| (first, c.take(), args.as_mut().map(RowBlocks::take)));
     let items: Vec<_> = items.collect();
-    cpu.for_each(a.nnz().saturating_mul(columns), items, |(first, mut c, mut args)| {
-        for row in first..rows.min(first + block) {
-            for start in (0..columns).step_by(TILE) {
-                let mut tile = Tile::new(a.nnz(), columns.min(start + TILE) - start);
-                tile.combine(by, a, row, &b, start);
-                for (t, (value, &at)) in tile.results().enumerate() {
-                    *c.at_mut(row - first, start + t) = T::from_acc(value);
-                    if let Some(args) = &mut args {
-                        *args.at_mut(row - first, start + t) = at;
-                    }
-                }
-            }
-        }
+    cpu.for_each(a.nnz().saturating_mul(columns), items, |(first, c, args)| {
+        let rows = first..rows.min(first + block);
+        let results = BlockResults { by, a, b: &b, rows, columns, c, args };
+        if columns < SMALL_TILE { results.write::<SMALL_TILE>() } else { cpu.simd().run(results) }
     });
 }
 
+/// The results of some rows, and the entries that they come from.
+struct BlockResults<'a, 'b, T: Scalar, I: Index, O: Index> {
+    by: Aggregation,
+    a: &'a Csr<T, Host, I, O>,
+    b: &'a DenseView<'b, T>,
+    rows: Range<usize>,
+    columns: usize,
+    c: RowBlock<'a, T>,
+    args: Option<RowBlock<'a, i64>>,
+}
+
+impl<T: Scalar, I: Index, O: Index> Vectorize for BlockResults<'_, '_, T, I, O> {
+    type Out = ();
+
+    #[inline(always)]
+    fn run<S: Isa>(self) {
+        self.write::<TILE>();
+    }
+}
+
+impl<T: Scalar, I: Index, O: Index> BlockResults<'_, '_, T, I, O> {
+    /// Writes the results of all rows, by tiles of `N` columns.
+    #[inline(always)]
+    fn write<const N: usize>(self) {
+        let Self { by, a, b, rows, columns, mut c, mut args } = self;
+        for (k, row) in rows.enumerate() {
+            for start in (0..columns).step_by(N) {
+                let mut tile = Tile::<_, N>::new(a.nnz(), columns.min(start + N) - start);
+                tile.combine(by, a, row, b, start);
+                c.write(k, start, tile.values().iter().map(|&value| T::from_acc(value)));
+                if let Some(args) = &mut args {
+                    args.write(k, start, tile.args().iter().copied());
+                }
+            }
+        }
+    }
+}
+
 /// The results of some columns of a row: values, and the entries that they come from.
-struct Tile<Acc> {
-    values: [Acc; TILE],
-    args: [i64; TILE],
+struct Tile<Acc, const N: usize> {
+    values: [Acc; N],
+    args: [i64; N],
     columns: usize,
 }
 
-impl<Acc: Accumulator> Tile<Acc> {
+impl<Acc: Accumulator, const N: usize> Tile<Acc, N> {
     /// Zeros of no entry, for which `none` stands.
+    #[inline(always)]
     fn new(none: usize, columns: usize) -> Self {
-        Self { values: [Acc::ZERO; TILE], args: [none as i64; TILE], columns }
+        Self { values: [Acc::ZERO; N], args: [none as i64; N], columns }
     }
 
     /// Combines the products of a row with the columns of B from `start` on.
+    #[inline(always)]
     fn combine<T: Scalar<Acc = Acc>, I: Index, O: Index>(
         &mut self,
         by: Aggregation,
@@ -187,8 +224,14 @@ impl<Acc: Accumulator> Tile<Acc> {
         }
     }
 
-    fn results(&self) -> impl Iterator<Item = (Acc, &i64)> {
-        self.values[..self.columns].iter().copied().zip(&self.args)
+    #[inline(always)]
+    fn values(&self) -> &[Acc] {
+        &self.values[..self.columns]
+    }
+
+    #[inline(always)]
+    fn args(&self) -> &[i64] {
+        &self.args[..self.columns]
     }
 }
 
@@ -222,11 +265,14 @@ impl<'a, T: Element> RowBlocks<'a, T> {
 }
 
 impl<T> RowBlock<'_, T> {
-    /// The element of a row, counted from the first of the block.
-    fn at_mut(&mut self, row: usize, column: usize) -> &mut T {
+    /// Writes elements of a row, which is counted from the first of the block, from the column `start` on.
+    #[inline(always)]
+    fn write(&mut self, row: usize, start: usize, elements: impl Iterator<Item = T>) {
         match self.order {
-            Order::RowMajor => &mut self.lines[row][column],
-            Order::ColMajor => &mut self.lines[column][row],
+            Order::RowMajor => self.lines[row][start..].iter_mut().zip(elements).for_each(|(to, e)| *to = e),
+            Order::ColMajor => {
+                self.lines[start..].iter_mut().zip(elements).for_each(|(line, e)| line[row] = e);
+            }
         }
     }
 }
