@@ -32,7 +32,7 @@ typedef enum nnz_status {
   NNZ_WRONG_MEMORY = 2,  /* memory of another kind, not aligned, or shared by operand and result */
   NNZ_FORMAT = 3,        /* the arrays are no matrix */
   NNZ_SHAPE = 4,         /* shapes do not fit together */
-  NNZ_OVERFLOW = 5,      /* a size or a number does not fit its type */
+  NNZ_OVERFLOW = 5,      /* a size or a number does not fit its type, or operands have two types or devices */
   NNZ_UNSUPPORTED = 6,   /* the library, the queue or the device cannot do it */
   NNZ_OUT_OF_MEMORY = 7, /* the device has too little */
   NNZ_RUNTIME = 8,       /* a library, a compiler or a device failed */
@@ -315,8 +315,8 @@ nnz_status nnz_sddmm(const nnz_matrix *matrix, nnz_sampling sampling, size_t inn
  * NNZ_DIRECT does not read x. NNZ_LSQR, NNZ_LSMR and NNZ_DIRECT for more rows than columns minimize |b - A x|. Not to
  * converge is NNZ_OK: `solution` says how it ended. Waits for the device. NNZ_SHAPE if A is not square, but for least
  * squares; NNZ_SINGULAR if incomplete factors have no pivot in a row, NNZ_JACOBI no diagonal, or NNZ_DIRECT a singular
- * matrix; NNZ_UNSUPPORTED for values of 16 bits, for a method with a preconditioner that it does not take, and
- * for factors on a SYCL queue. */
+ * matrix; NNZ_UNSUPPORTED for values of 16 bits, for options out of their range, for a method with a preconditioner
+ * that it does not take, and for factors on a SYCL queue. */
 nnz_status nnz_solve(const nnz_matrix *matrix, const nnz_solve_options *options, const void *b, void *x,
                      nnz_solution *solution);
 

@@ -5,7 +5,7 @@ use crate::memory::{Array, Dense, check_apart};
 use crate::names::{self, PreconditionedBy, SolveMethod};
 use nnz::op::{Op, Sampling, Triangular};
 use nnz::solvers;
-use nnz::{Matrix, SolveOptions, Solver, c64};
+use nnz::{Matrix, SolveOptions, Solver, Vector, c64};
 use std::ffi::{c_int, c_void};
 use std::ops::ControlFlow;
 
@@ -190,9 +190,9 @@ pub(crate) unsafe fn solve(
     b: *const c_void,
     x: *mut c_void,
 ) -> Result<Solution, Failure> {
-    let mut solver = matrix.solver(&options.to_rust()?)?;
     // SAFETY: the caller promises what is asked.
-    unsafe { solve_by(&mut solver, matrix, b, x) }
+    let vectors = unsafe { vectors_of_system(matrix, b, x)? };
+    run(&mut matrix.solver(&options.to_rust()?)?, vectors)
 }
 
 /// Solves A·x = b by the solver of `matrix`.
@@ -205,13 +205,29 @@ pub(crate) unsafe fn solve_by(
     b: *const c_void,
     x: *mut c_void,
 ) -> Result<Solution, Failure> {
-    let dtype = matrix.dtype();
+    // SAFETY: the caller promises what is asked.
+    run(solver, unsafe { vectors_of_system(matrix, b, x)? })
+}
+
+/// b and x as vectors; an error if they cannot be used.
+///
+/// # Safety
+/// The arrays are what `nnz.h` asks for, as long as the vectors are used.
+unsafe fn vectors_of_system(
+    matrix: &Matrix,
+    b: *const c_void,
+    x: *mut c_void,
+) -> Result<(Vector, Vector), Failure> {
+    let (device, dtype) = (matrix.device(), matrix.dtype());
     let operand = Array { name: "b", pointer: b, len: matrix.nrows() };
     let result = Array { name: "x", pointer: x, len: matrix.ncols() };
     // SAFETY: the caller promises what is asked. They are used after the check that they do not overlap.
-    let (b, mut x) =
-        unsafe { (operand.as_vector(matrix.device(), dtype)?, result.as_vector(matrix.device(), dtype)?) };
+    let vectors = unsafe { (operand.as_vector(device, dtype)?, result.as_vector(device, dtype)?) };
     check_apart(matrix, &[operand], result, dtype.bytes())?;
+    Ok(vectors)
+}
+
+fn run(solver: &mut Solver, (b, mut x): (Vector, Vector)) -> Result<Solution, Failure> {
     let found = solver.solve_from(&b, &mut x, |_| ControlFlow::Continue(()))?;
     let solvers::Solution { iterations, relative_residual, .. } = found;
     Ok(Solution { converged: found.converged().into(), iterations, relative_residual })

@@ -94,6 +94,8 @@ fn systems_are_solved_in_the_callers_memory() {
         (&wide, SolverOptions { preconditioner: 1, ..options }, first, Status::Singular, "jacobi: row 1"),
         (&matrix, options, b.as_ptr().cast_mut(), Status::WrongMemory, "x: it shares memory with b"),
         (&matrix, options, null_mut(), Status::Null, "x is null"),
+        // Arrays are checked before a preconditioner is made.
+        (&wide, SolverOptions { preconditioner: 1, ..options }, null_mut(), Status::Null, "x is null"),
     ] {
         let (status, solution) = solve(matrix, options, &b, first);
         assert_eq!((status, solution.converged), (expected, -1), "{}", message());
