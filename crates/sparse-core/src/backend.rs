@@ -202,7 +202,7 @@ pub unsafe trait Backend: Clone + Debug + Send + Sync + 'static {
     /// # Errors
     /// [`OutOfMemory`](crate::Error::OutOfMemory), or an error of the device's runtime.
     fn zeros<T: Element>(&self, len: usize) -> Result<Buf<Self, T>> {
-        self.upload(&vec![T::default(); len])
+        self.upload(&zeroed_vec(len)?)
     }
 
     /// Copies a whole buffer into a new vector.
@@ -211,7 +211,7 @@ pub unsafe trait Backend: Clone + Debug + Send + Sync + 'static {
     /// As for [`download_into`](Self::download_into).
     fn download<T: Element>(&self, device: &Buf<Self, T>) -> Result<Vec<T>> {
         let view = Self::Space::view(device);
-        let mut host = vec![T::default(); view.len()];
+        let mut host = zeroed_vec(view.len())?;
         advise_huge_pages(&host, HUGE);
         self.download_into(view, &mut host)?;
         Ok(host)

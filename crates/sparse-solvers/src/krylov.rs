@@ -65,7 +65,7 @@ where
         check_tolerance("a tolerance", options.tolerance)?;
         let order = a.nrows();
         // x and r, each of which an iteration reads and writes beside the operands of the product.
-        let vectors = 2 * order.saturating_mul(size_of::<M::Scalar>());
+        let vectors = order.saturating_mul(2 * size_of::<M::Scalar>());
         let plan = PlanOptions { bytes_between_runs: vectors, ..options.plan.clone() };
         Ok(Self {
             backend: backend.clone(),

@@ -2,7 +2,7 @@
 
 use super::{cpu, dense, formats, methods};
 use nnz::prelude::*;
-use nnz::{CompressOptions, Each, Host, IndexType, Norm, Reduction, SolveOptions};
+use nnz::{CompressOptions, Each, Host, IndexType, Method, Norm, Reduction, SolveOptions};
 
 #[test]
 fn matrices_without_rows_columns_or_entries_have_every_operation() {
@@ -95,6 +95,13 @@ fn shapes_that_fit_no_memory_are_errors() {
         check(row.plan_spmv(Op::Transpose, &options));
         check(ends.plan_spmv(Op::None, &options));
         check(ends.plan_spmv(Op::ConjugateTranspose, &options));
+    }
+    for method in [Method::Lsqr, Method::Lsmr] {
+        check(wide.solver(&SolveOptions::new(method)));
+    }
+    for method in Method::ALL.iter().copied().filter(|&method| method != Method::Direct) {
+        check(hyper.solver(&SolveOptions::new(method)));
+        check(ends.solver(&SolveOptions::new(method)));
     }
     let compress = |rows, stack| {
         let dense = DenseMatrix::from_vec(&cpu(), Vec::<f64>::new(), rows, 0, Order::RowMajor)?;

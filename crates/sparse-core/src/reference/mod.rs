@@ -39,7 +39,7 @@ pub use spmv::ProductPlan;
 pub use trisolve::TrisolveChoice;
 
 use crate::algorithms;
-use crate::backend::{Backend, Buf, Caps, ViewMutOf, ViewOf, check_copy, check_download};
+use crate::backend::{Backend, Buf, Caps, ViewMutOf, ViewOf, check_copy, check_download, vec_with_capacity};
 use crate::error::Result;
 use crate::op::AllTypes;
 use crate::plan::{Algorithm, AlgorithmSet, Choice, PlanOptions};
@@ -73,7 +73,9 @@ unsafe impl Backend for Reference {
     }
 
     fn upload<T: Element>(&self, host: &[T]) -> Result<Buf<Self, T>> {
-        Ok(host.to_vec())
+        let mut buffer = vec_with_capacity(host.len())?;
+        buffer.extend_from_slice(host);
+        Ok(buffer)
     }
 
     fn download_into<T: Element>(&self, device: ViewOf<'_, Self, T>, host: &mut [T]) -> Result<()> {
