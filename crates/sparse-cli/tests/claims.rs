@@ -121,6 +121,24 @@ fn coordinates_take_memory_for_entries_alone() {
     }
 }
 
+/// Columns take no memory where matrices in CSR are stacked.
+#[test]
+fn wide_matrices_are_stacked() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    coordinates(folder, "wide.mtx", "2 4000000000 2\n1 4000000000 1.5\n2 7 2\n");
+    let stacks = [
+        ("rows", "4 4000000000 4\n1 4000000000 1.5\n2 7 2.0\n3 4000000000 1.5\n4 7 2.0\n"),
+        ("columns", "2 8000000000 4\n1 4000000000 1.5\n1 8000000000 1.5\n2 7 2.0\n2 4000000007 2.0\n"),
+        ("diagonal", "4 8000000000 4\n1 4000000000 1.5\n2 7 2.0\n3 8000000000 1.5\n4 4000000007 2.0\n"),
+    ];
+    for (along, expected) in stacks {
+        let done = shell(folder, &format!("{LIMITS} stack wide.mtx wide.mtx -o - --along {along}"));
+        let (found, said) = (String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
+        assert!(found.ends_with(&format!("general\n{expected}")), "{along}: {found}{said}");
+    }
+}
+
 /// Writes a sparse matrix of `<f8` that claims a shape, with its two arrays of indices by their keys.
 fn sparse(folder: &Path, name: &str, format: &str, shape: &[&str], indices: [(&str, Vec<u8>); 2]) {
     let shape: Vec<i64> = shape.iter().map(|extent| extent.parse().unwrap()).collect();
