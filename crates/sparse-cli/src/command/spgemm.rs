@@ -5,8 +5,8 @@ use crate::file;
 use crate::text::parse_bytes;
 use anyhow::Result;
 use clap::Args;
-use nnz::io::FileKind;
-use nnz::{DType, Device};
+use nnz::io::{FileKind, MatrixFile};
+use nnz::{DType, Device, Format, Matrix, c64};
 use std::path::PathBuf;
 
 /// Multiplies two sparse matrices: C = A·B
@@ -56,7 +56,7 @@ impl Spgemm {
         let b = file::read(&files[1], dtype, &device)?;
         let product = match mask {
             Some(mask) => {
-                a.matmul_masked_in_chunks(&b, &file::read(&mask, dtype, &cut)?, self.memory_limit)?
+                a.matmul_masked_in_chunks(&b, &read_mask(&mask, dtype, &cut)?, self.memory_limit)?
             }
             None if self.pattern_only => a.matmul_pattern(&b)?,
             None if kind == FileKind::Npz => {
@@ -66,6 +66,19 @@ impl Spgemm {
         };
         file::write(&self.out, &product)
     }
+}
+
+/// The mask in a file, with ones of the type of the product where its own values may not fit that type.
+fn read_mask(file: &MatrixFile, dtype: DType, device: &Device) -> Result<Matrix> {
+    let own = file.value_type()?;
+    if DType::common([own, dtype]) == dtype {
+        return file::read(file, dtype, device);
+    }
+    let mask = file::read(file, own, device)?;
+    let mut entries = Vec::with_capacity(mask.nnz());
+    mask.for_each_entry(&mut |row, col, _| entries.push((row, col, c64::ONE)))?;
+    let ones = Matrix::from_triplets(device, dtype, mask.index_type(), mask.shape(), &entries)?;
+    Ok(ones.to_format(Format::Csr)?)
 }
 
 /// The host, which is the device itself if that computes in the host's memory.
