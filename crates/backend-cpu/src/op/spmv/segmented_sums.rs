@@ -22,10 +22,8 @@ use crate::simd::is;
 use crate::simd::{Isa, LINE, Simd, Vectorize};
 #[cfg(target_arch = "x86_64")]
 use bytemuck::{cast_slice, cast_slice_mut};
-#[cfg(target_arch = "x86_64")]
-use sparse_core::DType;
 use sparse_core::op::Op;
-use sparse_core::{Accumulator, Index, Scalar};
+use sparse_core::{Accumulator, DType, Index, Scalar};
 
 /// The longest rows that a scan sums, for an instruction set.
 ///
