@@ -101,10 +101,11 @@ pub fn kron<A: Axis, T: Scalar, I: Index, O: Index>(
     kron_with(a, b, || Ok(()))
 }
 
-/// Entries of a Kronecker product between two calls of `check`, and those of a row of B more: some 0.1 ms.
-const CHECKED_ENTRIES: usize = 1 << 16;
+/// Steps of a Kronecker product between two calls of `check`, and the entries of a row of B more: some 0.1 ms.
+const CHECKED_STEPS: usize = 1 << 16;
 
-/// As [`kron`], and calls `check` every 65 536 entries or so; its error ends the product.
+/// As [`kron`], and calls `check` every 65 536 steps or so; its error ends the product. Steps are the entries and rows of
+/// the result, and the entries of A for each row of B, which may be empty.
 ///
 /// ```
 /// use sparse_core::{Csr, Error, kron_with};
@@ -117,6 +118,9 @@ const CHECKED_ENTRIES: usize = 1 << 16;
 /// assert_eq!((c.nnz(), calls), (90_000, 1));
 /// let stop = || Err(Error::unsupported("kron", "it was stopped"));
 /// assert!(kron_with(&row, &row, stop).is_err());
+/// // Without entries, too.
+/// let empty = Csr::<f64>::zeros(300, 1)?;
+/// assert!(kron_with(&row, &empty, stop).is_err() && kron_with(&empty, &empty, stop).is_err());
 /// # Ok::<(), Error>(())
 /// ```
 ///
@@ -134,20 +138,27 @@ pub fn kron_with<A: Axis, T: Scalar, I: Index, O: Index>(
     let mut offsets = vec_with_capacity(A::swap(rows, cols).0 + 1)?;
     offsets.push(O::default());
     let (mut indices, mut values) = (vec_with_capacity(nnz)?, vec_with_capacity(nnz)?);
-    let mut check_at = CHECKED_ENTRIES;
+    let mut steps = 0;
+    let mut advance = |by| {
+        steps += by;
+        if steps < CHECKED_STEPS {
+            return Ok(());
+        }
+        steps = 0;
+        check()
+    };
     for k in 0..a.pattern().major() {
         for l in 0..b.pattern().major() {
             for (i, factor) in a.major_entries(k) {
+                let first = indices.len();
                 for (j, value) in b.major_entries(l) {
                     indices.push(I::cast(i * b.pattern().minor() + j));
                     values.push(T::from_acc(factor.to_acc() * value.to_acc()));
                 }
-                if indices.len() >= check_at {
-                    check()?;
-                    check_at = indices.len() + CHECKED_ENTRIES;
-                }
+                advance(1 + indices.len() - first)?;
             }
             offsets.push(O::cast(indices.len()));
+            advance(1)?;
         }
     }
     Compressed::new_unsorted(rows, cols, offsets, indices, values)

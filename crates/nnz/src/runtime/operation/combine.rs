@@ -88,7 +88,7 @@ impl Matrix {
         Combination::Kronecker.of(&[self, b])
     }
 
-    /// As [`kron`](Self::kron), and calls `check` every 65 536 entries or so; its error ends the product.
+    /// As [`kron`](Self::kron), and calls `check` every 65 536 steps or so; its error ends the product.
     ///
     /// ```
     /// # use nnz::prelude::*;
