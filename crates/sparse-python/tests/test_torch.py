@@ -253,6 +253,7 @@ def test_plans_of_many_widths_do_not_stay(device):
     assert len(widths) == nnz._torch_operators._MOST_PLANS and {4, 39} < set(widths)
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGUSR1")
 def test_a_handler_of_a_signal_may_multiply(monkeypatch):
     # It runs between two instructions of a thread that has the lock.
     case, made = Case("cpu"), nnz._torch_operators._Pattern
@@ -272,6 +273,7 @@ def test_a_handler_of_a_signal_may_multiply(monkeypatch):
     assert torch.equal(found[0], expected)
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no fork")
 def test_a_process_that_was_forked_in_a_call_multiplies():
     code = """
 import os, threading, torch, nnz.torch

@@ -94,7 +94,8 @@ def _renew_lock() -> None:
     _LOCK = threading.RLock()
 
 
-os.register_at_fork(after_in_child=_renew_lock)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_lock)
 
 
 def _pattern(indptr: Tensor, indices: Tensor, values: Tensor, shape: Sequence[int]) -> _Pattern:
