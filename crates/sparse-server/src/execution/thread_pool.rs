@@ -367,7 +367,7 @@ mod tests {
     async fn a_tenant_is_not_charged_for_its_wait_for_the_disk() {
         let limits = Limits { workers: 1, tenant_seconds: Some(1), ..Limits::default() };
         let threads = ThreadPool::new(&limits);
-        threads.charge_tenant("a", Duration::from_millis(980));
+        threads.charge_tenant("a", Duration::from_millis(700));
         let run = |waits_for_disk: bool| {
             let (threads, task) = (threads.clone(), task());
             let storing = task.clone();
@@ -375,7 +375,7 @@ mod tests {
                 if waits_for_disk {
                     storing.release_worker();
                 }
-                std::thread::sleep(Duration::from_millis(50));
+                std::thread::sleep(Duration::from_millis(400));
                 Ok(())
             };
             async move { threads.run("a", &task, work).await }
