@@ -357,7 +357,9 @@ mod tests {
         where
             Reference: SpmvKernel<Csr<T>> + VectorKernel<T>,
         {
-            let lengths: Vec<_> = (0..3000).map(|row| [0, 1, 3, 9, 30, 70, 150][row * row % 7]).collect();
+            let lengths: Vec<_> =
+                (0..3000).map(|row| [0, 1, 3, 9, 30, 70, 150][(row * 5 + row / 7) % 7]).collect();
+            let beside_empty: Vec<_> = (0..6000).map(|row| if row % 43 < 40 { 5 } else { 0 }).collect();
             let mut long = vec![2; 4000];
             long[1234] = 20_000;
             let matrices = [
@@ -368,6 +370,7 @@ mod tests {
                 ("rows of middle length", uniform(1500, 2500, 21, 2)),
                 ("rows of 600 entries", uniform(60, 3000, 600, 3)),
                 ("unequal rows", with_row_lengths(&lengths, 2000, 4)),
+                ("rows of one length beside empty ones", with_row_lengths(&beside_empty, 2000, 7)),
                 ("a long row", with_row_lengths(&long, 25_000, 5)),
                 ("an x of 16 MiB", with_row_lengths(&lengths[..200], (16 << 20) / size_of::<T>(), 6)),
             ];

@@ -105,9 +105,10 @@ fn runs_of<T, O: Index>(part: &Part, offsets: &[O]) -> Option<Vec<EqualRows>> {
         }
         rows += 1;
     }
-    let SpmvThresholds { bytes_of_run, bytes_of_unforeseen_run, .. } = SpmvThresholds::CPU;
+    let SpmvThresholds { bytes_of_run, bytes_of_unforeseen_run, bytes_of_row, .. } = SpmvThresholds::CPU;
     let bytes_of = |numbers| numbers * size_of::<T>();
     let pays_off = bytes_of(rows) >= bytes_of_run * runs.len()
+        && bytes_of(part.entries.len()) >= bytes_of_row * rows
         && bytes_of(part.entries.len()) >= bytes_of_unforeseen_run * unforeseen;
     pays_off.then_some(runs)
 }
@@ -152,6 +153,12 @@ mod tests {
             let rows = rows_of::<f32>(&lengths);
             assert_eq!((rows.runs.len(), rows.starts.is_empty()), (0, false), "{lengths:?}");
         }
+    }
+
+    #[test]
+    fn rows_of_few_bytes_are_scanned() {
+        let lengths = [2; 400];
+        assert!(rows_of::<f32>(&lengths).runs.is_empty() && !rows_of::<f64>(&lengths).runs.is_empty());
     }
 
     #[test]

@@ -37,7 +37,7 @@ pub(super) struct SpmvThresholds {
     /// (all columns within 100 of the row) prefetches took 1.11 of the time, with 13 (a grid) 0.9 to 1.1.
     pub(super) entries_of_line: usize,
     /// Bytes of columns, values, x and y from which on columns and values are prefetched, on processors without fast
-    /// gathers. One thread of an EPYC (Zen 5) with 32 MB of third cache, time with prefetches over that without, scans
+    /// gathers. One thread of an EPYC (Zen 5) with 32 MB of L3 cache, time with prefetches over that without, scans
     /// of rows of 10: 0.6 to 4 MB 1.05 to 1.18 (`f32`) and 1.03 to 1.17 (`f64`), 9 and 14 MB 1.06 and 1.0, 16 MB 0.88
     /// to 1.0, 21 MB 0.6; rows of 20, 40 and 400, 0.8 to 6.4 MB 1.05 to 1.18, 10 MB 1.08 (`f32`) and 0.86 to 1.03, 14
     /// MB 0.6.
@@ -49,8 +49,12 @@ pub(super) struct SpmvThresholds {
     /// Average bytes of the values of those runs whose end a processor does not foresee from which on they are. Runs of
     /// 4, 8 and 16 rows of one random length: `f32` with 80 bytes 1.8, with 160 1.2, with 256 1.1 and with 320 0.91,
     /// `f64` with 160 bytes 1.3, with 320 0.90 and with 640 0.80; where all ends are foreseen 0.7 (`f32`) and 0.54
-    /// (`f64`) with an x in the first cache, else 0.8 to 0.95.
+    /// (`f64`) with an x in the L1 cache, else 0.8 to 0.95.
     pub(super) bytes_of_unforeseen_run: usize,
+    /// Average bytes of the values of a row from which on runs are summed as such. 40 000 rows and 4000 columns, time over
+    /// that of scans: `f32` rows of 1, 2, 3 and 4 entries 1.38, 1.15, 1.03 and 0.91, of 1 and 2 by 16 rows 1.39, of 3 and
+    /// 4 1.08; `f64` rows of 1, 2 and 3 1.02, 0.90 and 0.81.
+    pub(super) bytes_of_row: usize,
     /// Average entries per row from which on most of the time goes into rows that are long enough for vectors, so that
     /// sums across the ends of rows gain nothing (`segmented_sums`, `rows_by_length`). By `rows_by_length` a product
     /// with 8 entries (uniform_8) took 12.4 ms in place of 14.3, with 27 (stencil_27) 2.05 in place of 2.6; with the
@@ -100,6 +104,7 @@ impl SpmvThresholds {
         bytes_of_fetched_entries: 10 << 20,
         bytes_of_run: 32,
         bytes_of_unforeseen_run: 320,
+        bytes_of_row: 16,
         long_rows: 32,
         long_unequal_rows: 128,
         sums_per_entry: 2,
