@@ -68,7 +68,7 @@ class _Pattern:
         found = getattr(_native.Plan, kind)(self.matrix, *arguments)
         with _LOCK:
             self.plans[key] = found
-            if len(self.plans) > _MOST_PLANS:
+            while len(self.plans) > _MOST_PLANS:
                 del self.plans[next(iter(self.plans))]
         return found
 

@@ -93,16 +93,25 @@ def _empty_array(source: Any) -> Any:
         if not (hasattr(source, "seekable") and source.seekable()):
             return None
         about = _header(source)
+        if about is None:
+            return None
     rows, cols, _, kind, field, _ = scipy.io.mminfo(about)
     return np.zeros((rows, cols), _FIELDS[field]) if kind == "array" and rows * cols == 0 else None
 
 
-def _header(stream: Any) -> BytesIO:
+#: The most characters of a line of a header: beyond it a stream may have no lines at all.
+_LONGEST_LINE = 1 << 16
+
+
+def _header(stream: Any) -> BytesIO | None:
     """A copy of the lines up to the sizes, by which a stream is left where it was: SciPy's `mminfo` ends the process where it
-    goes back in some files."""
+    goes back in some files. None if a line is too long."""
     start, lines = stream.tell(), []
-    while line := stream.readline():
+    while line := stream.readline(_LONGEST_LINE):
         lines.append(line.encode() if isinstance(line, str) else line)
+        if len(line) == _LONGEST_LINE:
+            stream.seek(start)
+            return None
         if len(lines) > 1 and lines[-1].strip() and not lines[-1].lstrip().startswith(b"%"):
             break
     stream.seek(start)
