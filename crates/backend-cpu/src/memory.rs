@@ -7,9 +7,9 @@ use std::sync::OnceLock;
 /// Where the hierarchies of control groups are mounted.
 const CONTROL_GROUPS: &str = "/sys/fs/cgroup";
 
-/// Bytes that processes could be given without swapping when this was first asked, as Linux estimates them, or the limit
-/// of this process's control group (that of a container, a service or a job) where that is less; `None` on other
-/// systems. It stays the same, since devices with equal abilities are the same to users.
+/// Bytes that processes could be given without swapping when this was first asked, as Linux estimates them, or the
+/// limit of this process's control group (that of a container, a service or a job) where that is less; `None` on
+/// other systems. It stays the same, since devices with equal abilities are the same to users.
 pub(crate) fn available_memory() -> Option<u64> {
     static AVAILABLE: OnceLock<Option<u64>> = OnceLock::new();
     *AVAILABLE.get_or_init(|| {

@@ -17,8 +17,8 @@ use std::ops::Range;
 /// Columns whose results a thread has on its stack, where there is code for the instruction set.
 const TILE: usize = 64;
 
-/// The same where there are fewer columns than this, all of which are cleared for each row: code for the instruction set
-/// takes 0.43 to 1.35 of the time with 8 columns, 0.24 to 0.94 with 16 (one thread of an EPYC, Zen 5).
+/// Columns whose results a thread has on its stack where there are fewer than this, all of which are cleared for each
+/// row: code for the instruction set takes 0.43 to 1.35 of the time with 8 columns, 0.24 to 0.94 with 16 (one thread of an EPYC, Zen 5).
 const SMALL_TILE: usize = 16;
 
 algorithms! {

@@ -77,7 +77,7 @@ impl<T: Accumulator, S: Space, O: Index> DistributedMatrix<T, S, O> {
     {
         let is_root = backend.rank() == root;
         let announced = if is_root {
-            division.and_then(|reported| announce(reported, backend.ranks()))
+            division.and_then(|division| announce(division, backend.ranks()))
         } else {
             Ok(vec![])
         };

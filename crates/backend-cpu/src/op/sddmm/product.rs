@@ -19,7 +19,7 @@ const MAX_ENTRIES: usize = CHUNK;
 /// Partial sums of a scalar product, so that the compiler may use vectors.
 const LANES: usize = 16;
 
-/// The same of the last elements.
+/// Partial sums of the last elements of a scalar product.
 const LAST_LANES: usize = 4;
 
 /// Bytes of rows of V between the one that is read and the one that is prefetched.

@@ -293,7 +293,8 @@ const MERGED_PRODUCTS: usize = 3;
 /// vectors that are sorted.
 const EXPANDED_PRODUCTS: usize = 64;
 
-/// Products that are expanded before they are sorted: what is stored need not be read at once, by loads of another size.
+/// Products that are expanded before they are sorted: what is stored need not be read at once, by loads of another
+/// size.
 pub(super) const EXPANDED: usize = 1024;
 
 /// The most products of a row that are expanded and sorted where rows before have [`MERGED_PRODUCTS`] for each entry: a

@@ -39,7 +39,7 @@ pub(super) fn find_slots<I: Index, O: Index>(
     }
 }
 
-/// Bytes of sums of rows that are added together, a third of a first cache.
+/// Bytes of sums of rows that are added together, a third of an L1 cache.
 const SUMMED_BYTES: usize = 16 << 10;
 
 /// The most rows of C of this length that are to be added together.

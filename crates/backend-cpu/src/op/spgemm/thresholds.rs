@@ -16,7 +16,7 @@ pub(super) struct SpgemmThresholds {
     /// crossover for columns that do not repeat: 900 products took 239 ms in place of 353.
     pub(super) sorted_products: usize,
     /// Bytes of a dense accumulator that stay in the cache of a core. 160 KB: 105 ms, by search 294, by hash 300; 2.4
-    /// MB: 187, 151 and 334 ms; 8 MB: 210, 115 and 187. On a Xeon with 2 MB of second cache: 677 KB, of a citation
+    /// MB: 187, 151 and 334 ms; 8 MB: 210, 115 and 187. On a Xeon with 2 MB of L2 cache: 677 KB, of a citation
     /// graph, 52 ms, by search 65; 800 KB, of uniform rows of 8 entries, 96 and 122 ms.
     pub(super) cached_bytes: usize,
     /// Columns for each entry of a row up to which a dense accumulator pays off even beyond that cache.

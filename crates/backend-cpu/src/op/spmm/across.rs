@@ -50,7 +50,7 @@ const ENTRIES_PER_SUM: usize = 8;
 /// The most bytes of all these, which stay in the caches.
 const CHUNK_BYTES: usize = 4 << 20;
 
-/// Bytes of the rows of C that a part of A adds to, from which on they are prefetched: half of a second cache.
+/// Bytes of the rows of C that a part of A adds to, from which on they are prefetched: half of an L2 cache.
 const SPREAD: usize = 1 << 20;
 
 impl Cpu {

@@ -19,7 +19,7 @@ macro_rules! whole_blocks {
     ($name:ident, $t:ty, lanes $lanes:literal,
      [$zero:ident, $set:ident, $load:ident, $add_product:ident, $add:ident, $mul:ident, $store:ident, $bits:ident]) => {
         /// The sums in `V` vectors, of as many blocks of columns as there are, row by row: the rows of B that a row
-        /// uses stay in the first cache, and the row of C is written from its first block to its last.
+        /// uses stay in the L1 cache, and the row of C is written from its first block to its last.
         ///
         /// # Safety
         /// As for [`sums`](super::registers::sums); there are columns for all lanes.

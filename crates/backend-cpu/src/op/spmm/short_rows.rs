@@ -136,7 +136,7 @@ impl<T: Scalar, I: Index, O: Index> Rows<'_, T, I, O> {
         are_often_empty(self.rows.len(), offsets[self.rows.len()].as_usize() - offsets[0].as_usize())
     }
 
-    /// Computes all columns, a row of C at a time: its sums stay in the first cache.
+    /// Computes all columns, a row of C at a time: its sums stay in the L1 cache.
     ///
     /// # Safety
     /// That of [`multiply`].

@@ -26,7 +26,7 @@ pub(super) struct SpmmThresholds {
     /// the product reads of B. Slices that are not copied lose: stencil_27 took 189 ms in place of 94.
     pub(super) uses: usize,
     /// Bytes from which on C is written past the caches, which it would fill: stencil_5 took 113 ms in place of 168,
-    /// arxiv 43 in place of 49, but with a C of 33 MB, which the third cache holds, stencil_27 lost 10 %.
+    /// arxiv 43 in place of 49, but with a C of 33 MB, which the L3 cache holds, stencil_27 lost 10 %.
     pub(super) streamed_bytes: usize,
     /// Average rows of a group in a part from which on the plan stores its groups: as for `repeated_rows` of SpMV, no
     /// measured crossover, but far from stencils and bands and from graphs.

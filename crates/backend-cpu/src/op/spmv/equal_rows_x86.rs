@@ -154,7 +154,7 @@ fn padded_f32s(len: usize, element: impl Fn(usize) -> f32) -> __m128 {
     _mm_setr_ps(a, b, c, 0.0)
 }
 
-/// As [`padded_f32s`].
+/// The first `len` elements in double precision, up to 3, and zeros.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn padded_f64s(len: usize, element: impl Fn(usize) -> f64) -> __m256d {

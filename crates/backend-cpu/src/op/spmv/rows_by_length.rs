@@ -20,7 +20,7 @@ const SIDE_BY_SIDE: usize = 4;
 /// Entries by which columns and values are prefetched ahead.
 const AHEAD: usize = 512;
 
-/// Bytes of the products of a part, which stay in the first cache.
+/// Bytes of the products of a part, which stay in the L1 cache.
 const PART_BYTES: usize = 32 << 10;
 
 /// Entries and rows of a task, whose parts are summed one after the other in the same memory.

@@ -60,9 +60,9 @@ pub(super) struct RowDeltas {
 struct Groups {
     /// Sampled rows that are like the row before.
     alike: usize,
-    /// The same, and groups whose columns lie near each other.
+    /// Sampled rows that are like the row before, and groups whose columns lie near each other.
     near: usize,
-    /// Others, whose sampled row has columns apart from each other.
+    /// Groups whose sampled row is not like that before and has columns apart from each other.
     scattered: usize,
     /// Sampled rows with clustered columns.
     clustered: usize,
